@@ -98,7 +98,7 @@ def fact_tables() -> dict[str, type]:
     from zlens.models.partitions.zvm_limits import LimitFile
     from zlens.models.published_numbers import PublishedNumber
     from zlens.models.scenario_keys import KeyFile
-    from zlens.models.smt.published import ThreadFile
+    from zlens.models.smt.publications import ThreadFile
     from zlens.readers.throughput.table import HeadingFacts
     from zlens.record_pages.field_kinds import RuleFile
     from zlens.rendering.answer_columns import AnswerColumnFacts

@@ -22,6 +22,7 @@ from zlens.cli import main
 from zlens.errors import ScenarioError
 from zlens.models import MEASURED, interval_choice
 from zlens.models.smt import measurement as smt
+from zlens.models.smt.switch import switch_bounds
 from zlens.rendering.answer import Answer, by_name
 
 END = datetime(2024, 5, 14, 9, 0, tzinfo=UTC)
@@ -136,7 +137,7 @@ def test_published_cores_in_records_of_smf_70() -> None:
         answer = smt.compare(
             session._core, system, interval_choice.choose_interval(session._core, system, None, smt.busy())
         )
-        back = smt.switch_bounds(
+        back = switch_bounds(
             session._core, system, interval_choice.choose_interval(session._core, system, None, smt.busy()), 1
         )
     for row in by_name(answer.table("compared")).values():

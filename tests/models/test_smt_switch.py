@@ -13,7 +13,7 @@ import pytest
 
 from reports.fake_session import FakeSession
 from zlens.errors import QueryError, ScenarioError
-from zlens.models.smt.measurement import switch_bounds
+from zlens.models.smt.switch import switch_bounds
 from zlens.rendering.answer import Answer, by_name
 
 END = datetime(2024, 5, 14, 9, 0, tzinfo=UTC)

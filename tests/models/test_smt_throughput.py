@@ -17,7 +17,7 @@ from zlens import models
 from zlens.errors import ScenarioError
 from zlens.models.queueing import queues
 from zlens.models.smt import bounds as smt_bounds
-from zlens.models.smt import published
+from zlens.models.smt import publications
 from zlens.models.smt.bounds import DemandPart
 from zlens.rendering.answer import Answer, by_name
 
@@ -399,7 +399,7 @@ def test_closed_network_approaches_bound() -> None:
 
 def test_ranges_as_published() -> None:
     """SMT: nine ratios of the chart, relocation of 25 guests; z/VM 6.4 Performance: z14 statement."""
-    shown = {one.what: one for one in published.ranges()}
+    shown = {one.what: one for one in publications.ranges()}
     chart = [1.36, 1.12, 1.21, 1.26, 1.38, 0.65, 1.07, 1.30, 1.28]
     nine = shown["external throughput of nine measured workloads"]
     assert (nine.low, nine.high) == (min(chart), max(chart))

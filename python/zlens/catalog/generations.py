@@ -83,7 +83,6 @@ class CurveKeys(SourcedTable, frozen=True, kw_only=True):
     note: Annotated[str, doc("a remark")]
     adjustments: Annotated[tuple[int, ...] | None, doc("those of 2, 3, ... processors in STSI")] = None
     factors: Annotated[dict[int, float] | None, doc("factors by number of processors")] = None
-    capacity_model: Annotated[str | None, doc("its capacity model")] = None
     capability: Annotated[int | None, doc("primary capability; it distinguishes curves")] = None
     secondary: Annotated[int | None, doc("that of processors at full speed, if other")] = None
 

@@ -58,10 +58,8 @@ def find(name: str) -> Model:
 def measured(name: str) -> Any:
     """Return the module that builds scenarios from measured intervals; raise QueryError if there is none."""
     if name not in MEASURED:
-        raise QueryError(
-            f"{name} scenarios cannot be built from measured data",
-            expected=f"one of {', '.join(MEASURED)}",
-        )
+        message = f"{name} scenarios cannot be built from measured data"
+        raise QueryError(message, expected=f"one of {', '.join(MEASURED)}")
     return import_module(f"zlens.models.{name}.measurement")
 
 

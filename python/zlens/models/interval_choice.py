@@ -39,16 +39,14 @@ def choose_system(session: CoreSession, table: str, requested: str | None) -> st
     if requested is not None:
         known = [row[0] for row in session.sql("SELECT DISTINCT system FROM system ORDER BY 1").rows]
         if requested not in known:
-            raise QueryError(
-                f"there is no system {requested} in the input", expected=f"one of {', '.join(known)}"
-            )
+            message = f"there is no system {requested} in the input"
+            raise QueryError(message, expected=f"one of {', '.join(known)}")
         systems = [name for name in systems if name == requested]
     if not systems:
         raise QueryError(f"the input has no data for table {table}", cure=phrase("explain", name=table))
     if len(systems) > 1:
-        raise QueryError(
-            "the input contains several systems", expected=", ".join(systems), cure=phrase("choose_system")
-        )
+        names, cure = ", ".join(systems), phrase("choose_system")
+        raise QueryError("the input contains several systems", expected=names, cure=cure)
     return str(systems[0])
 
 
@@ -89,27 +87,20 @@ def choose_interval(session: CoreSession, name: str, time: TimeSpec | None, busy
     """
     rows = complete_intervals(session, name, busy)
     if not rows:
-        if (
-            busy == BUSY
-            and not session.sql(f"SELECT 1 FROM load WHERE system = {literal(name)} LIMIT 1").rows
-        ):
-            raise QueryError(
-                f"{name} has no data for table load, which has processor busy",
-                cure=phrase("explain", name="load"),
-            )
+        load = f"SELECT 1 FROM load WHERE system = {literal(name)} LIMIT 1"
+        if busy == BUSY and not session.sql(load).rows:
+            message = f"{name} has no data for table load, which has processor busy"
+            raise QueryError(message, cure=phrase("explain", name="load"))
         raise QueryError(f"{name} has no complete interval", cure="use a file with two or more samples")
-    if time is not None:
-        last = session.display(rows[-1].end, name)
-        zone = last.tzinfo or dt.UTC
-        time_utc = time.at_end(to_unix_us(rows[-1].end), zone).utc(zone, last.date())
-        rows = [row for row in rows if row.start < time_utc <= row.end]
-        if not rows:
-            raise QueryError(
-                f"{name} has no complete interval at {local_time(session, name, time_utc)}",
-                cure=phrase("times_of_data"),
-            )
-    else:
+    if time is None:
         ends = {row.end for row in rows}
         loads = [row for row in complete_intervals(session, name) if row.end in ends and row.busy is not None]
-        rows = loads or rows
+        return busiest(loads or rows).end
+    last = session.display(rows[-1].end, name)
+    zone = last.tzinfo or dt.UTC
+    time_utc = time.at_end(to_unix_us(rows[-1].end), zone).utc(zone, last.date())
+    rows = [row for row in rows if row.start < time_utc <= row.end]
+    if not rows:
+        message = f"{name} has no complete interval at {local_time(session, name, time_utc)}"
+        raise QueryError(message, cure=phrase("times_of_data"))
     return busiest(rows).end

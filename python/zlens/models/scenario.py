@@ -130,15 +130,11 @@ def apply_setting(values: _Table, setting: str) -> _Table:
     If several entries have a name, `user.LINUX1.IFL.demand=50` selects one by type.
     """
     path, equals, text = setting.partition("=")
+    cure = "write user.LINUX1.demand=50"
     if not equals or not path.strip():
-        raise ScenarioError(
-            f"{setting} is not a setting", expected="KEY=VALUE", cure="write user.LINUX1.demand=50"
-        )
+        raise ScenarioError(f"{setting} is not a setting", expected="KEY=VALUE", cure=cure)
     if path.count(".") >= toml.DEEPEST:
-        raise ScenarioError(
-            f"{path[:40]}... is nested more than {toml.DEEPEST} levels deep",
-            cure="write user.LINUX1.demand=50",
-        )
+        raise ScenarioError(f"{path[:40]}... is nested more than {toml.DEEPEST} levels deep", cure=cure)
     return set_value(values, path.strip(), _value(text.strip()))
 
 
@@ -188,11 +184,8 @@ def _put(values: Mapping[str, Any], path: str, value: Any) -> dict[str, Any]:
 def _find_entry(entries: list[Any], steps: str, path: str) -> tuple[int, str]:
     """Return the index of the named entry, with its type if several have the name, and the other steps."""
     name, _, rest = steps.partition(".")
-    matches = [
-        index
-        for index, candidate in enumerate(entries)
-        if isinstance(candidate, dict) and candidate.get("name") == name
-    ]
+    names = [entry.get("name") if isinstance(entry, dict) else None for entry in entries]
+    matches = [index for index, known in enumerate(names) if known == name]
     if len(matches) == 1:
         return matches[0], rest
     if matches:
@@ -200,20 +193,17 @@ def _find_entry(entries: list[Any], steps: str, path: str) -> tuple[int, str]:
         # Entries without a type are of type CP.
         by_type = {entries[index].get("type", "CP"): index for index in matches}
         if kind not in by_type:
-            raise ScenarioError(
-                f"{path[:40]} does not select one of {len(matches)} entries named {name[:40]}",
-                expected=" or ".join(f"{name[:40]}.{candidate}" for candidate in by_type),
-            )
+            message = f"{path[:40]} does not select one of {len(matches)} entries named {name[:40]}"
+            expected = " or ".join(f"{name[:40]}.{candidate}" for candidate in by_type)
+            raise ScenarioError(message, expected=expected)
         return by_type[kind], remaining
     if name.isdecimal() and len(name) < 10 and 1 <= int(name) <= len(entries):
         return int(name) - 1, rest
-    names = [entry["name"] for entry in entries if isinstance(entry, dict) and "name" in entry]
-    raise ScenarioError(
-        f"{name[:40]} of {path[:40]} does not exist",
-        expected=", ".join([*names[:20], "or 1" + f" to {len(entries)}" * (len(entries) > 1)])
-        if entries
-        else "an entry of the scenario, which has no entries here",
-    )
+    expected = "an entry of the scenario, which has no entries here"
+    if entries:
+        shown = [known for known in names if known is not None][:20]
+        expected = ", ".join([*shown, "or 1" + f" to {len(entries)}" * (len(entries) > 1)])
+    raise ScenarioError(f"{name[:40]} of {path[:40]} does not exist", expected=expected)
 
 
 def _value(text: str) -> Any:
@@ -233,11 +223,8 @@ def sweep_values(sweep: str) -> Iterator[float | int]:
         raise ScenarioError(f"{sweep} is not a range", expected="START:STOP or START:STOP:STEP") from None
     count = (stop - start) / step if step else math.inf
     if len(parts) not in (2, 3) or not 0 <= count <= MOST:
-        raise ScenarioError(
-            f"{sweep} is not a finite range",
-            expected="START:STOP or START:STOP:STEP",
-            cure="write 1:80 or 0:1:0.1",
-        )
+        message, cure = f"{sweep} is not a finite range", "write 1:80 or 0:1:0.1"
+        raise ScenarioError(message, expected="START:STOP or START:STOP:STEP", cure=cure)
     for index in range(math.floor(count + 1e-9) + 1):
         value = start + index * step
         yield int(value) if value == int(value) and "." not in sweep else value

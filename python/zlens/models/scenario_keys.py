@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Annotated, Any, Literal, cast
 
-import msgspec
 from msgspec import Meta, field
 
 from zlens.catalog import aggregation, processor_types, writer_plans
@@ -143,31 +142,27 @@ def _kind(file: str, facts: str | KeyKind) -> Validator:
     """Return the validator of a kind, or of a table: of the same file, or with the name of another."""
     if isinstance(facts, str):
         return key_table(facts if "." in facts else f"{file}.{facts}")
-    limits: dict[str, Any] = {
-        name: limit for name, limit in (("min", facts.min), ("max", facts.max)) if limit is not None
-    }
 
-    def limited(kind: Callable[..., Validator], low: str, high: str, *values: Any) -> Validator:
-        return kind(*values, **{{"min": low, "max": high}[name]: limit for name, limit in limits.items()})
+    def limits(low: str, high: str) -> dict[str, Any]:
+        least = facts.min if facts.above is None else facts.above
+        return {name: limit for name, limit in ((low, least), (high, facts.max)) if limit is not None}
 
     parts = facts.of if isinstance(facts.of, tuple) else (facts.of,)
     match facts.type:
         case "number":
-            if facts.above is not None:
-                limits |= {"min": facts.above}
-            number = cast(Number, limited(Number, "low", "high"))
-            number = number if facts.above is None else msgspec.structs.replace(number, above=True)
+            number = Number(**limits("low", "high"), above=facts.above is not None)
             return NumberOr(number, facts.word) if facts.word else number
         case "integer":
-            return limited(Integer, "low", "high")
+            return Integer(**limits("low", "high"))
         case "line" | "text":
-            return limited(SingleLine if facts.type == "line" else Text, "least", "longest")
+            return (SingleLine if facts.type == "line" else Text)(**limits("least", "longest"))
         case "choice":
             return Choice(_WORDS[facts.of]() if isinstance(facts.of, str) else cast(tuple[str, ...], parts))
         case "entry":
             return EntryName(table=str(facts.of))
         case "list" | "map":
-            return limited(ListOf if facts.type == "list" else MapOf, "least", "most", _kind(file, parts[0]))
+            kind = ListOf if facts.type == "list" else MapOf
+            return kind(_kind(file, parts[0]), **limits("least", "most"))
         case "tuple":
             return FixedTuple(tuple(_kind(file, part) for part in parts), facts.what)
         case "either":

@@ -21,11 +21,8 @@ def solve(model: str, scenario: Mapping[str, Any], sweep: str, *, file: str | No
     """Return the answer of a model for each value of `KEY=START:STOP[:STEP]`, one row per value."""
     path, equals, texts = sweep.partition("=")
     if not equals:
-        raise ScenarioError(
-            f"{sweep} is not a key with a range",
-            expected="KEY=START:STOP[:STEP]",
-            cure="write virtual_cpus=1:8",
-        )
+        message, expected = f"{sweep} is not a key with a range", "KEY=START:STOP[:STEP]"
+        raise ScenarioError(message, expected=expected, cure="write virtual_cpus=1:8")
     values = list(sweep_values(texts))
     results: list[dict[str, AnswerFigure]] = []
     assumed: dict[str, Assumption] = {}
@@ -38,28 +35,21 @@ def solve(model: str, scenario: Mapping[str, Any], sweep: str, *, file: str | No
         notes.update(dict.fromkeys(answer.notes))
     figure_by_key = {key: figure for result in results for key, figure in result.items()}
     if not figure_by_key:
-        raise ScenarioError(
-            f"{model} has no number to show for each value", file=file, cure=phrase("no_sweep")
-        )
+        message = f"{model} has no number to show for each value"
+        raise ScenarioError(message, file=file, cure=phrase("no_sweep"))
+    kinds = figure_by_key.values()
     columns = (
         AnswerColumn("value", path, text="value of the key", decimals=3),
-        *(
-            AnswerColumn(kind.key, kind.text, kind.unit, decimals=kind.decimals)
-            for kind in figure_by_key.values()
-        ),
+        *(AnswerColumn(kind.key, kind.text, kind.unit, decimals=kind.decimals) for kind in kinds),
     )
-    rows: list[tuple[Value, ...]] = [
-        (value, *(result[key].value if key in result else None for key in figure_by_key))
-        for value, result in zip(values, results, strict=True)
-    ]
+    lines = {
+        key: [result[key].value if key in result else None for result in results] for key in figure_by_key
+    }
+    rows: list[tuple[Value, ...]] = list(zip(values, *lines.values(), strict=True))
     axis = [float(value) for value in values]
     charts = []
-    for unit in dict.fromkeys(kind.unit for kind in figure_by_key.values()):
-        series = tuple(
-            ChartSeries(kind.text, [result[key].value if key in result else None for result in results])
-            for key, kind in figure_by_key.items()
-            if kind.unit == unit
-        )
+    for unit in dict.fromkeys(kind.unit for kind in kinds):
+        series = tuple(ChartSeries(kind.text, lines[kind.key]) for kind in kinds if kind.unit == unit)
         charts.append(Chart(f"By {path}", "lines", axis, series, unit, path))
     title = f"{scenario.get('title') or model}: {path} from {values[0]} to {values[-1]}"
     table = AnswerTable("sweep", "", columns, rows)

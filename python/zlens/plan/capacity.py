@@ -45,18 +45,15 @@ def change(case: WhatIfCase, setting: Setting) -> None:
         case.record_change(setting, f"limit of capacity group {setting.name}", "MSU", before, limit or None)
         case.machine = {**case.machine, "group": [*others, *added]}
         return
-    index = case.partition_of_type(setting, "CP")
+    index = case.partition_named(setting, setting.name or case.own_partition(setting), "CP")
     partition = case.machine["partition"][index]
     name = partition["name"]
     if field == "capacity_group":
         group = None if setting.value.lower() == "none" else setting.value
         known = [each["name"] for each in groups]
         if group is not None and group not in known:
-            raise setting.setting_error(
-                f"there is no capacity group {group}",
-                f"add group.{group}.capacity=MSU",
-                ", ".join(known) or "a group",
-            )
+            cure, expected = f"add group.{group}.capacity=MSU", ", ".join(known) or "a group"
+            raise setting.setting_error(f"there is no capacity group {group}", cure, expected)
         case.record_change(setting, f"capacity group of {name}", "", partition.get("capacity_group"), group)
         case.replace(index, capacity_group=group)
         return

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from zlens.catalog.expressions import literal
 from zlens.errors import ScenarioError
 from zlens.models import interval_choice
 from zlens.models.partitions import measurement as partitions
@@ -17,7 +16,7 @@ from zlens.models.partitions.measurement import Pair
 from zlens.models.scenario_errors import ScenarioErrors
 from zlens.models.shares import measurement as shares
 from zlens.rendering.answer import Assumption, Value
-from zlens.schema.validators import Integer, Number
+from zlens.schema.validators import Choice, Integer, Number
 from zlens.schema.wording import phrase, sentence
 
 if TYPE_CHECKING:
@@ -27,9 +26,7 @@ if TYPE_CHECKING:
 class WhatIfKey(Struct, frozen=True):
     """A key of what-ifs.
 
-    scopes: own (the partition that the data is from), partition (by name), machine, user, group (of
-    partitions),
-        class (of service)
+    scopes: own (the partition that the data is from), partition, machine, user, group (of partitions), class
     example: a value to try; value: description of the values
     beside: setting of the same subject that it requires
     """
@@ -78,9 +75,8 @@ class Setting(Struct, frozen=True):
                 raise self.setting_error("the current number is unknown", "use the number itself")
             after = int(text) + int(current)
             if not allowed.low <= after <= allowed.high:
-                raise self.setting_error(
-                    f"it is {current:,} and would become {after:,}", "use another value", allowed.describe()
-                )
+                why = f"it is {current:,} and would become {after:,}"
+                raise self.setting_error(why, "use another value", allowed.describe())
             return after
         return self.number(text, allowed, allowed.describe())
 
@@ -89,6 +85,10 @@ class Setting(Struct, frozen=True):
         if not text.strip().isdecimal():
             raise ScenarioErrors(None).value(self.key, self.value, words)
         return allowed.check(int(text), self.key, ScenarioErrors(None))
+
+    def choice(self, *words: str) -> str:
+        """Return the value, one of some words."""
+        return Choice(words).check(self.value, self.key, ScenarioErrors(None))
 
     def decimal(self, allowed: Number) -> float:
         """Parse a number, with or without decimals."""
@@ -132,21 +132,12 @@ def situation(session: CoreSession, system: str, end: dt.datetime) -> MeasuredIn
         return bool(session.sql(f'SELECT count(*) FROM "{table}" WHERE {condition}').rows[0][0])
 
     machine = partitions.measured_partitions(session, system, end) if rows("partition") else None
-    guests = None
-    if rows("guest_cpu"):
-        guests = shares.measured(session, system, end)
-    lpar = [
-        row[0]
-        for row in session.sql(
-            f"SELECT lpar FROM system WHERE system = {literal(system)} AND lpar IS NOT NULL"
-        ).rows
-    ]
+    guests = shares.measured(session, system, end) if rows("guest_cpu") else None
     query = f"SELECT cpu_type, max(threads) FROM core WHERE {condition} AND threads > 0 GROUP BY cpu_type"
     threads = session.sql(query).rows if guests is not None else []
     shown = interval_choice.local_time(session, system, end)
-    return MeasuredInterval(
-        system, end, shown, str(lpar[0]) if lpar else None, machine, guests, dict(threads)
-    )
+    own = partitions.own_partition(session, system)
+    return MeasuredInterval(system, end, shown, own, machine, guests, dict(threads))
 
 
 class WhatIfCase(Struct):
@@ -174,13 +165,12 @@ class WhatIfCase(Struct):
         """Record what a setting changes; each kind of what-if changes a subject only once."""
         if any(row[1] == subject and self.fields[str(row[0])] == setting.form.field for row in self.changes):
             raise setting.setting_error(f"the {subject} is already changed", "use a separate plan for each")
-        self.fields[f"{setting.key}={setting.value}"] = setting.form.field
+        shown = f"{setting.key}={setting.value}"
+        self.fields[shown] = setting.form.field
         difference = None
         if isinstance(before, int | float) and isinstance(after, int | float):
             difference = after - before
-        self.changes.append(
-            (f"{setting.key}={setting.value}", subject, unit or None, before, after, difference)
-        )
+        self.changes.append((shown, subject, unit or None, before, after, difference))
 
     def assume(self, assumption: Assumption) -> None:
         """Record an assumption of the answer once."""
@@ -206,10 +196,6 @@ class WhatIfCase(Struct):
         """Return the name of a partition in answers."""
         return list(partitions.display_names(self.machine))[index]
 
-    def partition_of_type(self, setting: Setting, kind: str) -> int:
-        """Return the index of the requested partition's cores of a type."""
-        return self.partition_named(setting, setting.name or self.own_partition(setting), kind)
-
     def partition_named(self, setting: Setting, name: str, kind: str) -> int:
         """Return the index of a partition's cores of a type."""
         return self.partitions(replace(setting, name=name, kind=kind))[0]
@@ -223,20 +209,15 @@ class WhatIfCase(Struct):
         own_indices = [index for index, entry in enumerate(entries) if entry["name"] == name]
         names = list(dict.fromkeys(entry["name"] for entry in entries))
         if not own_indices:
-            split = any(name == split_name for split_name, _ in self.parts)
-            raise setting.setting_error(
-                f"{name} is already split"
-                if split
-                else f"there is no partition {name} with cores and a weight",
-                "split each only once" if split else "name one of them",
-                None if split else ", ".join(names),
-            )
+            if any(name == split_name for split_name, _ in self.parts):
+                raise setting.setting_error(f"{name} is already split", "split each only once")
+            why = f"there is no partition {name} with cores and a weight"
+            raise setting.setting_error(why, "name one of them", ", ".join(names))
         indices = [index for index in own_indices if setting.kind in (None, entries[index].get("type", "CP"))]
         if not indices:
             kinds = ", ".join(entries[index].get("type", "CP") for index in own_indices)
-            raise setting.setting_error(
-                f"{name} has no cores of type {setting.kind}", "name one it has", kinds
-            )
+            why = f"{name} has no cores of type {setting.kind}"
+            raise setting.setting_error(why, "name one it has", kinds)
         return indices
 
     def one_partition(self, setting: Setting) -> int:
@@ -246,11 +227,9 @@ class WhatIfCase(Struct):
             entries = self.machine["partition"]
             kinds = [entries[index].get("type", "CP") for index in indices]
             name = entries[indices[0]]["name"]
-            raise setting.setting_error(
-                f"{name} has cores of {len(kinds)} types",
-                phrase("write_set", what=f"partition.{name}.{kinds[0]}.{setting.form.field}={setting.value}"),
-                ", ".join(kinds),
-            )
+            what = f"partition.{name}.{kinds[0]}.{setting.form.field}={setting.value}"
+            cure = phrase("write_set", what=what)
+            raise setting.setting_error(f"{name} has cores of {len(kinds)} types", cure, ", ".join(kinds))
         return indices[0]
 
     def one_type(self, setting: Setting) -> str:
@@ -264,11 +243,11 @@ class WhatIfCase(Struct):
             if setting.kind is None and entry["name"] == self.situation.own
         ] or kinds
         if setting.kind is not None or len(own) != 1:
-            raise setting.setting_error(
-                f"the machine has no cores of type {setting.kind}" if setting.kind else "the type is missing",
-                phrase("write_set", what=f"{setting.form.field}.{own[0]}={setting.value}"),
-                ", ".join(kinds),
+            why = (
+                f"the machine has no cores of type {setting.kind}" if setting.kind else "the type is missing"
             )
+            cure = phrase("write_set", what=f"{setting.form.field}.{own[0]}={setting.value}")
+            raise setting.setting_error(why, cure, ", ".join(kinds))
         return str(own[0])
 
     def own_partition(self, setting: Setting) -> str:
@@ -276,8 +255,6 @@ class WhatIfCase(Struct):
         names: Sequence[str] = list(dict.fromkeys(entry["name"] for entry in self.machine["partition"]))
         if self.situation.own in names:
             return str(self.situation.own)
-        raise setting.setting_error(
-            f"the data does not show which partition {self.situation.system} runs in",
-            phrase("write_set", what=f"partition.{names[0]}.{setting.form.field}={setting.value}"),
-            ", ".join(names),
-        )
+        why = f"the data does not show which partition {self.situation.system} runs in"
+        cure = phrase("write_set", what=f"partition.{names[0]}.{setting.form.field}={setting.value}")
+        raise setting.setting_error(why, cure, ", ".join(names))

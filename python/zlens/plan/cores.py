@@ -27,9 +27,10 @@ def change(case: WhatIfCase, setting: Setting) -> None:
     )
     case.replace(index, cores=after)
     if partition.get("dedicated"):
+        more = after - partition["cores"]
         case.notes.append(
-            f"{case.display_name(index)}: its cores are dedicated, so the others share "
-            f"{_fewer_or_more(after - partition['cores'])}"
+            f"{case.display_name(index)}: its cores are dedicated, so the others share {abs(more)} "
+            f"{'fewer' if more > 0 else 'more'}"
         )
 
 
@@ -39,7 +40,3 @@ def _physical(case: WhatIfCase, setting: Setting) -> None:
     after = setting.amount(_CORES, current)
     case.record_change(setting, f"physical cores of type {kind}", "cores", current, after)
     case.machine = {**case.machine, "processors": {**case.machine["processors"], kind: after}}
-
-
-def _fewer_or_more(number: int) -> str:
-    return f"{abs(number)} {'fewer' if number > 0 else 'more'}"

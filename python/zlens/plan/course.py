@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 
-from zlens.catalog.expressions import literal
 from zlens.errors import QueryError, ScenarioError
 from zlens.inputs.unix_time import to_unix_us
+from zlens.models.optional_numbers import difference, ratio
 from zlens.models.partitions import capping, msu
 from zlens.models.partitions import measurement as partitions
 from zlens.models.partitions.capping import OfferedInterval, PartitionCourse
 from zlens.models.partitions.measurement import PartitionInterval
-from zlens.models.partitions.msu import KINDS, ImageFacts, Line, PartitionMsu, Subject, peak_hour, sum_lines
+from zlens.models.partitions.msu import KINDS, ImageFacts, Line, PartitionMsu, Subject, peak_hour, with_sums
 from zlens.models.partitions.rolling_average import WINDOW_S
 from zlens.plan.case import ClassUse, MeasuredInterval, Setting, WhatIfCase
 from zlens.rendering.answer import Answer, Value
@@ -33,14 +33,7 @@ if TYPE_CHECKING:
 
 _HOUR = 3600
 _CP = "CP"
-_EXTRA = (
-    "effective_s",
-    "total_s",
-    "msu_of_cpu",
-    "capacity_group",
-    "capacity_group_limit",
-    "msu_defined",
-)
+_EXTRA = ("effective_s", "total_s", "msu_of_cpu", "capacity_group", "capacity_group_limit", "msu_defined")
 _ASSUMED = (
     ("demand", "as used", "", "the data does not show work that waited for a recorded cap"),
     (
@@ -88,8 +81,7 @@ def answer(
     ]
     measured = list(partitions.measured_intervals(session, system, extra=_EXTRA))
     images, classes = msu.images(session), _classes(session)
-    lpar = session.sql(f"SELECT lpar FROM system WHERE system = {literal(system)} AND lpar IS NOT NULL").rows
-    own = str(lpar[0][0]) if lpar else None
+    own = partitions.own_partition(session, system)
     before, after = PlanSide(), PlanSide()
     first: WhatIfCase | None = None
     errors: dict[str, ScenarioError] = {}
@@ -123,18 +115,11 @@ def answer(
             f"the data of {system} has no partitions with a capacity in MSU",
             expected="CPU records of RMF, or its CPU report",
         )
-    measured_msu = _measured_msu(session, system)
+    measured_msu = msu.partitions(session, partitions.machine_sql(session, system))
     history = msu.earlier_averages(measured_msu)
     for side in (before, after):
         side.courses = capping.solve(side.intervals, history)
     return _answer(session, system, first, before, after, measured_msu, list(notes), history)
-
-
-def _measured_msu(session: CoreSession, system: str) -> list[PartitionMsu]:
-    """Return the measured MSU of the partitions of a system's machine."""
-    machine = session.sql(f"SELECT max(machine) FROM partition WHERE system = {literal(system)}").rows[0][0]
-    where = f"system = {literal(system)}" if machine is None else f"machine = {literal(machine)}"
-    return msu.partitions(session, where)
 
 
 def _classes(session: CoreSession) -> dict[int, list[ClassUse]]:
@@ -212,11 +197,9 @@ def _lines(side: PlanSide) -> dict[Subject, Line]:
         for entry in interval.partitions:
             if entry.get("capacity_group"):
                 groups.setdefault(entry["capacity_group"], set()).add(entry["name"])
-    lines = {("partition", name): [(s.end, s.seconds, s.rolling) for s in course.steps]
+    lines = {name: [(step.end, step.seconds, step.rolling) for step in course.steps]
              for name, course in side.courses.items()}  # fmt: skip
-    sums = {("group", name): sum_lines([lines["partition", each] for each in sorted(members)])
-            for name, members in sorted(groups.items())}  # fmt: skip
-    return {("machine", "machine"): sum_lines(list(lines.values())), **sums, **lines}
+    return with_sums(lines, groups)
 
 
 def _answer(
@@ -241,30 +224,16 @@ def _answer(
     seen = msu.averages(measured)
     rows: list[tuple[Value, ...]] = []
     for kind, name in sorted({*old, *new}, key=lambda key: (KINDS.index(key[0]), key[1])):
-        peaks = [peak_hour(side.get((kind, name), ())) for side in (old, new)]
-        was = peak_hour(seen.get((kind, name), ()))
-        values = [None if peak is None else peak[1] for peak in peaks]
-        difference = None if None in values else values[1] - values[0]  # type: ignore[operator]
-        rows.append(
-            (
-                name,
-                kind,
-                None if was is None else was[1],
-                *values,
-                difference,
-                *(local_hour(None if peak is None else peak[0]) for peak in peaks),
-            )
-        )
+        peaks = [peak_hour(side.get((kind, name), ())) or (None, None) for side in (seen, old, new)]
+        times, (was, old_mean, new_mean) = zip(*peaks, strict=True)
+        values = (was, old_mean, new_mean, difference(new_mean, old_mean))
+        rows.append((name, kind, *values, *map(local_hour, times[1:])))
     waits: list[tuple[Value, ...]] = []
     for name in sorted({*before.courses, *after.courses}):
         sides = [side.courses.get(name, PartitionCourse()) for side in (before, after)]
         if any(side.late > 0 or side.limited_s > 0 for side in sides):
-            waits.append(
-                (
-                    name,
-                    *(value for pair in zip(*map(_waiting, sides), strict=True) for value in pair),
-                )
-            )
+            pairs = zip(*map(_waiting, sides), strict=True)
+            waits.append((name, *(value for pair in pairs for value in pair)))
     notes = [*notes]
     capped_h = sum(row.seconds for row in measured if (row.cap_reached_pct or 0) > 0) / _HOUR
     if capped_h:
@@ -295,24 +264,16 @@ def _answer(
         tables.append(answer_table("plan", "waits", "Work that waits", waits))
     for name, value, unit, text in _ASSUMED:
         first.assume_own(name, value, unit, text)
-    line = old["machine", "machine"]
-    chart = Chart(
-        "Four-hour average of the machine",
-        "lines",
-        [(end - before.intervals[0].end) / _HOUR for end, _, _ in line],
-        (
-            ChartSeries("before", [value for _, _, value in line]),
-            ChartSeries("after", [value for _, _, value in new["machine", "machine"]]),
-        ),
-        "MSU",
-        "hours",
+    begin, finish = before.intervals[0], before.intervals[-1]
+    lines = {"before": old["machine", "machine"], "after": new["machine", "machine"]}
+    series = tuple(ChartSeries(name, [value for _, _, value in line]) for name, line in lines.items())
+    hours = [(end - begin.end) / _HOUR for end, _, _ in lines["before"]]
+    chart = Chart("Four-hour average of the machine", "lines", hours, series, "MSU", "hours")
+    start, end = (
+        f"{session.display(dt.datetime.fromtimestamp(time, dt.UTC), system):%Y-%m-%d %H:%M:%S}"
+        for time in (begin.end - begin.seconds, finish.end)
     )
-    start = before.intervals[0].end - before.intervals[0].seconds
-    times = [
-        session.display(dt.datetime.fromtimestamp(time, dt.UTC), system)
-        for time in (start, before.intervals[-1].end)
-    ]
-    title = f"Plan for the machine of {system}, {times[0]:%Y-%m-%d %H:%M:%S} to {times[1]:%Y-%m-%d %H:%M:%S}"
+    title = f"Plan for the machine of {system}, {start} to {end}"
     return Answer("plan", title, tables, charts=[chart], notes=notes, assumptions=first.assumptions)
 
 
@@ -325,11 +286,5 @@ def _differ(measured: Value, before: Value) -> bool:
 
 def _waiting(course: PartitionCourse) -> tuple[Value, ...]:
     """Return hours capped, MSU that waited, mean and longest wait in hours, and MSU left at the end."""
-    mean = course.mean_delay_s
-    return (
-        course.limited_s / _HOUR,
-        course.late,
-        None if mean is None else mean / _HOUR,
-        course.longest_s / _HOUR,
-        course.left,
-    )
+    mean = ratio(course.mean_delay_s, _HOUR)
+    return (course.limited_s / _HOUR, course.late, mean, course.longest_s / _HOUR, course.left)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import difflib
 from typing import Any
 
-from zlens.models.scenario_errors import ScenarioErrors
 from zlens.plan.case import Setting, WhatIfCase, WhatIfKey
-from zlens.schema.validators import Choice, Integer, Number
+from zlens.schema.plain_text import format_list
+from zlens.schema.validators import Integer, Number
 from zlens.schema.wording import phrase
 
 NEEDS = "guests"
@@ -45,23 +45,16 @@ def change(case: WhatIfCase, setting: Setting) -> None:
     before = guest.get(field, "none" if field == "limit" else None)
     after: Any
     if field == "limit":
-        after = Choice(("hard", "soft", "none")).check(setting.value, setting.key, ScenarioErrors(None))
+        after = setting.choice("hard", "soft", "none")
     elif field.endswith("relative"):
         after = setting.amount(_RELATIVE, before)
     else:
         after = setting.decimal(_ABSOLUTE)
-    instead = _EXCLUDES.get(field)
-    if instead in guest:
-        old = guest[instead]
-        case.record_change(
-            setting,
-            f"{instead.replace('_', ' ')} share of {guest['name']}",
-            _UNITS.get(instead, ""),
-            old,
-            None,
-        )
-    subject = "limit" if field == "limit" else f"{field.replace('_', ' ')} share"
-    case.record_change(setting, f"{subject} of {guest['name']}", _UNITS.get(field, ""), before, after)
+    instead = _EXCLUDES.get(field, "")
+    replaced = [(instead, guest[instead], None)] if instead in guest else []
+    for key, old, new in (*replaced, (field, before, after)):
+        subject = "limit" if key == "limit" else f"{key.replace('_', ' ')} share"
+        case.record_change(setting, f"{subject} of {guest['name']}", _UNITS.get(key, ""), old, new)
     removed = {instead} if after != "none" else {"maximum_relative", "maximum_absolute"}
     changed = [
         {**{key: value for key, value in user.items() if key not in removed}, field: after}
@@ -81,11 +74,10 @@ def check_limits(case: WhatIfCase) -> None:
         maximum = any(key in guest for key in ("maximum_relative", "maximum_absolute"))
         if setting is None or limit == maximum:
             continue
-        missing = "limit=hard" if maximum else "maximum_absolute=25"
-        raise setting.setting_error(
-            "a maximum share needs a limit" if maximum else "a limit needs a maximum share",
-            phrase("add_set", what=f"user.{guest['name']}.{missing}"),
-        )
+        why, missing = "a limit needs a maximum share", "maximum_absolute=25"
+        if maximum:
+            why, missing = "a maximum share needs a limit", "limit=hard"
+        raise setting.setting_error(why, phrase("add_set", what=f"user.{guest['name']}.{missing}"))
 
 
 def _places(case: WhatIfCase, setting: Setting) -> list[int]:
@@ -98,5 +90,5 @@ def _places(case: WhatIfCase, setting: Setting) -> list[int]:
     raise setting.setting_error(
         f"the data reports no guest {setting.name} with a share",
         f"did you mean {near[0]}?" if near else phrase("plan_of_file"),
-        ", ".join(names[:10]) + (f" and {len(names) - 10} others" if len(names) > 10 else ""),
+        format_list(names, 10),
     )

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from zlens.models.scenario_errors import ScenarioErrors
 from zlens.plan.case import Setting, WhatIfCase, WhatIfKey
-from zlens.schema.validators import Choice, Number
+from zlens.schema.validators import Number
 
 NEEDS = "machine"
 _SCOPES = ("partition",)
@@ -29,8 +28,8 @@ def change(case: WhatIfCase, setting: Setting) -> None:
     if field == "absolute_cap":
         value = setting.decimal(Number(0, 1000, above=True))
     elif field == "capped":
-        value = Choice(("true", "false")).check(setting.value, setting.key, ScenarioErrors(None)) == "true"
+        value = setting.choice("true", "false") == "true"
     else:
-        value = Choice(("vertical", "horizontal")).check(setting.value, setting.key, ScenarioErrors(None))
+        value = setting.choice("vertical", "horizontal")
     case.set_facts(index, **{field: value})
     case.notes.append(f"{setting.key}={setting.value} applies before and after: assumed")

@@ -23,16 +23,18 @@ from zlens.models import interval_choice
 from zlens.models.partitions import measurement as partitions
 from zlens.models.partitions.model import TYPES
 from zlens.models.shares import measurement as shares
+from zlens.models.smt.switch import switch_bounds
 from zlens.plan import FAMILIES, course, guest_shares, smt
 from zlens.plan import tables as plan_tables
 from zlens.plan.case import MeasuredInterval, Setting, WhatIfCase, WhatIfKey, situation
 from zlens.rendering.answer import Answer, AnswerColumn, AnswerTable
 from zlens.rendering.answer_columns import answer_columns, answer_table
+from zlens.schema.plain_text import format_list
 from zlens.schema.wording import phrase
 
 #: Measure that each of the two scenarios is built from, and the limits of averages.
 TABLES = {"machine": "partition", "guests": "guest", "averages": "image_capacity"}
-_FORMS = answer_columns("plan", "whatifs")
+_SEPARATE = "use a separate plan for each"
 
 
 def families() -> list[ModuleType]:
@@ -53,11 +55,7 @@ def parse_setting(setting: str) -> tuple[ModuleType, Setting]:
     """Parse a setting; returns its family and the setting, ScenarioError if there is no such what-if."""
     key, equals, value = (part.strip() for part in setting.partition("="))
     if not equals or not key or not value:
-        raise ScenarioError(
-            f"{setting} has no value",
-            expected="KEY=VALUE",
-            cure=phrase("plan_list"),
-        )
+        raise ScenarioError(f"{setting} has no value", expected="KEY=VALUE", cure=phrase("plan_list"))
     first, *rest = key.split(".")
     name = kind = None
     if first in ("partition", "user", "group", "class") and len(rest) > 1:
@@ -120,10 +118,8 @@ def plan(
         return course.answer(session, parsed.wanted, families(), _system(session, "partition", system))
     if parsed.threads is not None:
         name = _system(session, "cpu", system)
-        end = interval_choice.choose_interval(
-            session, name, None if at is None else parse_time_spec(at), shares.busy()
-        )
-        return smt.answer(session, name, end, parsed.threads, parsed.beside)
+        end = interval_choice.choose_interval(session, name, None if at is None else parse_time_spec(at))
+        return switch_bounds(session, name, end, parsed.threads, parsed.beside)
     what_ifs = parsed.wanted
     name, end = choose_interval(session, what_ifs, system, at)
     interval = situation(session, name, end)
@@ -155,12 +151,10 @@ def _check_over_time(
     if at is not None:
         raise QueryError(f"a time of one interval is given, but {why}", cure="leave one of them out")
     if parsed.threads is not None:
-        raise ScenarioError(
-            f"{settings[0]} is for one interval, but {why}", cure="use a separate plan for each"
-        )
+        raise ScenarioError(f"{settings[0]} is for one interval, but {why}", cure=_SEPARATE)
     for family, setting in parsed.wanted:
         if family.NEEDS != "machine" or setting.form.field == "split":
-            raise setting.setting_error(f"it is for one interval, but {why}", "use a separate plan for each")
+            raise setting.setting_error(f"it is for one interval, but {why}", _SEPARATE)
 
 
 def _parse_switch(settings: Sequence[str], switch: Sequence[str]) -> PlanRequest:
@@ -169,11 +163,9 @@ def _parse_switch(settings: Sequence[str], switch: Sequence[str]) -> PlanRequest
     fields = {form.field for _, form in all_keys()}
     mixed = [setting for setting in others if setting.partition("=")[0].split(".")[-1].strip() in fields]
     if mixed or len(switch) > 1:
-        raise ScenarioError(
-            f"{switch[0]} cannot be combined with {(mixed or switch)[-1]}",
-            expected=f"only {', '.join(smt.COMPATIBLE_SETTINGS)} with it",
-            cure="use a separate plan for each",
-        )
+        expected = f"only {', '.join(smt.COMPATIBLE_SETTINGS)} with it"
+        message = f"{switch[0]} cannot be combined with {(mixed or switch)[-1]}"
+        raise ScenarioError(message, expected=expected, cure=_SEPARATE)
     return PlanRequest(threads=smt.threads(switch[0]), beside=others)
 
 
@@ -182,7 +174,7 @@ def _check_combinations(wanted: Sequence[tuple[ModuleType, Setting]]) -> None:
     seen: set[str] = set()
     for _, request in wanted:
         if request.key in seen:
-            raise request.setting_error(f"{request.key} is given twice", "use a separate plan for each")
+            raise request.setting_error(f"{request.key} is given twice", _SEPARATE)
         seen.add(request.key)
     fields = {((request.name or "").upper(), request.form.field): request for _, request in wanted}
     for (name, field), request in fields.items():
@@ -191,10 +183,8 @@ def _check_combinations(wanted: Sequence[tuple[ModuleType, Setting]]) -> None:
     split = next((request for _, request in wanted if request.form.field == "split"), None)
     guests = any(family.NEEDS == "guests" for family, _ in wanted)
     if split is not None and guests:
-        raise split.setting_error(
-            "shares and a split cannot be combined: the part that each guest goes to is unknown",
-            "leave one of them out",
-        )
+        why = "shares and a split cannot be combined: the part that each guest goes to is unknown"
+        raise split.setting_error(why, "leave one of them out")
 
 
 def choose_interval(
@@ -204,14 +194,11 @@ def choose_interval(
     guests = any(family.NEEDS == "guests" for family, _ in wanted)
     machine = any(family.NEEDS == "machine" for family, _ in wanted)
     when = None if at is None else parse_time_spec(at)
-    if guests and not machine:
-        name = _system(session, "guest", system)
-        return name, interval_choice.choose_interval(session, name, when, shares.busy())
-    if not machine and not _has_rows(session, "partition"):
-        name = _system(session, "load", system)
-        return name, interval_choice.choose_interval(session, name, when, shares.busy())
-    name = _system(session, "partition", system)
-    busy = shares.busy() if guests else partitions.busy()
+    table = "partition"
+    if not machine:
+        table = "guest" if guests else "partition" if _has_rows(session, "partition") else "load"
+    name = _system(session, table, system)
+    busy = partitions.busy() if table == "partition" and not guests else interval_choice.BUSY
     return name, interval_choice.choose_interval(session, name, when, busy)
 
 
@@ -222,14 +209,10 @@ def _has_rows(session: Any, table: str) -> bool:
 def _system(session: Any, table: str, requested: str | None) -> str:
     """Return the only system in a table; if the table is empty, the error names the data it needs."""
     if not _has_rows(session, table):
-        raise QueryError(
-            f"the input has no data for table {table}", expected=required_records(table), cure=_explain(table)
-        )
+        cure = phrase("explain", name=table)
+        message = f"the input has no data for table {table}"
+        raise QueryError(message, expected=required_records(table), cure=cure)
     return interval_choice.choose_system(session, table, requested)
-
-
-def _explain(table: str) -> str:
-    return phrase("explain", name=table)
 
 
 def _check_reported(interval: MeasuredInterval, needed: str, request: Setting) -> None:
@@ -242,7 +225,8 @@ def _check_reported(interval: MeasuredInterval, needed: str, request: Setting) -
     why = f"the interval has no {subject}"
     if measured is not None and measured.notes:
         why += f": {measured.notes[0]}"
-    raise request.setting_error(why, _explain(TABLES[needed]), required_records(TABLES[needed]))
+    table = TABLES[needed]
+    raise request.setting_error(why, phrase("explain", name=table), required_records(table))
 
 
 def required_records(table: str) -> str:
@@ -283,16 +267,13 @@ def list_settings(
     if _has_rows(session, "cpu"):
         rows.append((smt.KEY, phrase("set", what=f"{smt.KEY}=on"), smt.VALUE, None))
     title = f"What-ifs for {name}, interval that ended {interval.shown}"
-    columns = (*_FORMS[:3], AnswerColumn("now", "Current, measured"))
+    columns = (*answer_columns("plan", "whatifs")[:3], AnswerColumn("now", "Current, measured"))
     if interval.machine is not None:
-        names = list(partitions.display_names(interval.machine.scenario))
-        notes.append(
-            f"Partitions: {', '.join(names)}; the partition of {name} is {interval.own or 'unknown'}"
-        )
+        names = ", ".join(partitions.display_names(interval.machine.scenario))
+        notes.append(f"Partitions: {names}; the partition of {name} is {interval.own or 'unknown'}")
     if interval.guests is not None and interval.guests.scenario["user"]:
-        users_ = list(dict.fromkeys(user["name"] for user in interval.guests.scenario["user"]))
-        more = f" and {len(users_) - _MOST} others" if len(users_) > _MOST else ""
-        notes.append(f"Guests: {', '.join(users_[:_MOST])}{more}")
+        guests = list(dict.fromkeys(user["name"] for user in interval.guests.scenario["user"]))
+        notes.append(f"Guests: {format_list(guests, _MOST)}")
     return Answer("plan", title, [AnswerTable("whatifs", "", columns, rows)], notes=[*notes, *_NOTES])
 
 

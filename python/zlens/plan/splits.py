@@ -12,7 +12,6 @@ from typing import Any
 
 from zlens.models.scenario_errors import ScenarioErrors
 from zlens.plan.case import Setting, WhatIfCase, WhatIfKey
-from zlens.rendering.answer import Assumption
 from zlens.schema.validators import Integer
 
 NEEDS = "machine"
@@ -30,62 +29,50 @@ def change(case: WhatIfCase, setting: Setting) -> None:
     names_by_index = {index: case.display_name(index) for index in indices}
     for index in reversed(indices):
         partition = case.machine["partition"][index]
-        name, shown = partition["name"], names_by_index[index]
+        name, shown, dedicated = partition["name"], names_by_index[index], partition.get("dedicated")
+        kind = partition.get("type", "CP")
         weights, cores = parts_of(setting, partition)
         case.record_change(setting, f"weight of {shown}", "", partition.get("weight"), _joined(weights))
         case.record_change(setting, f"logical cores of {shown}", "cores", partition["cores"], _joined(cores))
-        by = cores if partition.get("dedicated") else weights
+        by = cores if dedicated else weights
         names = [f"{name}-{n}" for n in range(1, len(cores) + 1)]
         taken = {
             entry["name"] for entry in case.machine["partition"] if entry.get("type") == partition.get("type")
         }
         if taken & set(names):
-            raise setting.setting_error(
-                "the machine already has partitions with these names", "split another one"
-            )
+            why = "the machine already has partitions with these names"
+            raise setting.setting_error(why, "split another one")
         parts = []
         for part, weight, number, share in zip(names, weights, cores, by, strict=True):
             entry = {**partition, "name": part, "cores": number}
-            entry |= {} if partition.get("dedicated") else {"weight": weight}
+            entry |= {} if dedicated else {"weight": weight}
             entry |= {"demand": partition["demand"] * share / sum(by)} if "demand" in partition else {}
             parts.append(entry)
         entries = case.machine["partition"]
         case.machine = {**case.machine, "partition": [*entries[:index], *parts, *entries[index + 1 :]]}
-        case.parts[name, partition.get("type", "CP")] = [
-            (part, partition.get("type", "CP")) for part in names
-        ]
-        if not partition.get("dedicated") and sum(weights) != partition["weight"]:
+        case.parts[name, kind] = [(part, kind) for part in names]
+        if not dedicated and sum(weights) != partition["weight"]:
             case.notes.append(
                 f"{shown}: the weights of its parts sum to {sum(weights)}, not {partition['weight']}: the "
                 "entitlement of all partitions changes"
             )
         elif len(set(weights)) > 1 and parts_of is _equal_parts:
             case.notes.append(f"{shown}: weights are integers, so its parts are as equal as possible")
-        case.assume(
-            Assumption(
-                "use_of_parts",
-                "by cores" if partition.get("dedicated") else "by weight",
-                "",
-                "the parts of a split partition want its use in total; the demand of each is unknown",
-                "ours",
-                "zlens",
-            )
-        )
+        how = "by cores" if dedicated else "by weight"
+        text = "the parts of a split partition want its use in total; the demand of each is unknown"
+        case.assume_own("use_of_parts", how, "", text)
 
 
 def _equal_parts(setting: Setting, partition: dict[str, Any]) -> tuple[list[int], list[int]]:
     """Return weights and cores of equal parts."""
-    largest = (
-        partition["cores"] if partition.get("dedicated") else min(partition["cores"], partition["weight"])
-    )
+    cores, weight = partition["cores"], partition.get("weight") or 0
+    largest = cores if partition.get("dedicated") else min(cores, weight)
     if largest < 2:
         raise setting.setting_error(
-            f"{partition['name']} has {partition['cores']} logical core", "set logical_cores first"
+            f"{partition['name']} has {cores} logical core", "set logical_cores first"
         )
-    number = setting.amount(Integer(2, largest))
-    return _apportion(partition.get("weight") or 0, [1] * number), _apportion(
-        partition["cores"], [1] * number
-    )
+    equal = [1] * setting.amount(Integer(2, largest))
+    return _apportion(weight, equal), _apportion(cores, equal)
 
 
 def _given_parts(setting: Setting, partition: dict[str, Any]) -> tuple[list[int], list[int]]:
@@ -95,16 +82,13 @@ def _given_parts(setting: Setting, partition: dict[str, Any]) -> tuple[list[int]
         raise ScenarioErrors(None).value(setting.key, setting.value, _VALUE)
     weights = [setting.number(weight, _WEIGHT, _VALUE) for weight, _, _ in parts]
     if partition.get("dedicated"):
-        raise setting.setting_error(
-            "its cores are dedicated, so it has no weight", "split it into equal parts: 2"
-        )
+        why = "its cores are dedicated, so it has no weight"
+        raise setting.setting_error(why, "split it into equal parts: 2")
     if parts[0][1]:
         return weights, [setting.number(cores, _CORES, _VALUE) for _, _, cores in parts]
     if len(parts) > partition["cores"]:
-        raise setting.setting_error(
-            f"{partition['name']} has {partition['cores']} logical cores for {len(parts)} parts",
-            "set the cores of each: 250:4,125:2",
-        )
+        why = f"{partition['name']} has {partition['cores']} logical cores for {len(parts)} parts"
+        raise setting.setting_error(why, "set the cores of each: 250:4,125:2")
     return weights, _apportion(partition["cores"], weights)
 
 

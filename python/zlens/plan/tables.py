@@ -127,11 +127,8 @@ def answer(case: WhatIfCase, *, machine: bool) -> Answer:
     _add_guests(result, case, before, after)
     result.notes = [*case.notes, *result.notes]
     result.assumptions += case.assumptions
-    result.tables.append(
-        answer_table(
-            "plan", "kinds", "Which numbers are measured, solved or assumed", list(_kinds(result.tables))
-        )
-    )
+    title = "Which numbers are measured, solved or assumed"
+    result.tables.append(answer_table("plan", "kinds", title, list(_kinds(result.tables))))
     return result
 
 
@@ -180,9 +177,8 @@ def _add_machine(result: Answer, case: WhatIfCase, before: SolvedPartitions, aft
         if pair in case.parts:
             parts = [after.partitions[part] for part in case.parts[pair]]
             new = {key: _sum(parts, key) for key in ("weight", "entitlement", "allocation")}
-        entitled.append(
-            (*leading, old.get("weight"), new.get("weight"), *_difference(old, new, "entitlement"))
-        )
+        weights = (old.get("weight"), new.get("weight"))
+        entitled.append((*leading, *weights, *_difference(old, new, "entitlement")))
         expected.append((*leading, observed.get(pair), *_difference(old, new, "allocation")))
         was, would = before.could.get(pair, (None, None)), after.could.get(pair, (None, None))
         could.append((*leading, was[0], would[0], _subtract(would[0], was[0]), was[1], would[1]))
@@ -190,17 +186,12 @@ def _add_machine(result: Answer, case: WhatIfCase, before: SolvedPartitions, aft
         if "vertical" in (old.get("polarization"), new.get("polarization")):
             columns = ("high", "medium", "low", "medium_pct")
             polarity.append((*leading, *(side.get(key) for key in columns for side in (old, new))))
+    of_use = "Expected: the use of each if its demand equals its measured use"
+    of_headroom = "Could get: if its demand were unlimited and the others' equaled their measured use"
     result.tables += [
         AnswerTable("entitled", "Entitled: by weights", _ENTITLED, entitled),
-        AnswerTable(
-            "expected", "Expected: the use of each if its demand equals its measured use", _EXPECTED, expected
-        ),
-        AnswerTable(
-            "could",
-            "Could get: if its demand were unlimited and the others' equaled their measured use",
-            _COULD,
-            could,
-        ),
+        AnswerTable("expected", of_use, _EXPECTED, expected),
+        AnswerTable("could", of_headroom, _COULD, could),
     ]
     if polarity:
         result.tables.append(AnswerTable("polarity", "Polarity of logical cores", _POLARITY, polarity))
@@ -223,10 +214,8 @@ def _before_and_parts(case: WhatIfCase) -> dict[str, Any]:
     by_pair = {(entry["name"], entry.get("type", "CP")): entry for entry in case.machine["partition"]}
     entries: list[dict[str, Any]] = []
     for entry in case.before["partition"]:
-        entries += [
-            entry,
-            *(by_pair[part] for part in case.parts.get((entry["name"], entry.get("type", "CP")), ())),
-        ]
+        parts = case.parts.get((entry["name"], entry.get("type", "CP")), ())
+        entries += [entry, *(by_pair[part] for part in parts)]
     return {"partition": entries}
 
 
@@ -288,10 +277,9 @@ def _add_guests(
     if not interval.guests.scenario["user"]:
         result.notes.append(f"Guests are not solved: {interval.guests.notes[0]}")
         return
-    split = [name for name, _ in case.parts if name == interval.own]
-    if split:
+    if any(name == interval.own for name, _ in case.parts):
         result.notes.append(
-            f"Guests are not solved: the part of {split[0]} that each guest goes to is unknown"
+            f"Guests are not solved: the part of {interval.own} that each guest goes to is unknown"
         )
         return
     old, new = interval.guests.scenario, case.guests
@@ -322,23 +310,19 @@ def _add_guests(
     gets: list[Row] = []
     for user, before_row in first.items():
         after_row = then[user]
-        entitled, got = (
-            _difference(before_row, after_row, "entitlement"),
-            _difference(before_row, after_row, "allocation"),
-        )
         limits = [_share(values, user[0]) for values in (old, new)]
-        shares.append((*user, *limits, *entitled))
-        gets.append((*user, interval.guests.waited.get(user), interval.guests.observed.get(user), *got,
-                     before_row["bound_by"], after_row["bound_by"]))  # fmt: skip
+        shares.append((*user, *limits, *_difference(before_row, after_row, "entitlement")))
+        measured = (interval.guests.waited.get(user), interval.guests.observed.get(user))
+        got = _difference(before_row, after_row, "allocation")
+        gets.append((*user, *measured, *got, before_row["bound_by"], after_row["bound_by"]))
     same_count = sum(abs(_number(_subtract(row[4], row[3]))) < _NEGLIGIBLE for row in gets)
     result.notes.append(
         f"Expected before equals Used for {same_count} of {len(gets)} guests; the others waited, or are "
         "limited by guests that waited"
     )
     more = sum(_number(row[6]) for row in gets)
-    result.figures.append(
-        AnswerFigure("guests", more, "% of 1", "Guests should get in total, after less before", 1)
-    )
+    text = "Guests should get in total, after less before"
+    result.figures.append(AnswerFigure("guests", more, "% of 1", text, 1))
     if more > _NEGLIGIBLE and before is not None:
         result.notes.append(
             f"Guests of {interval.own} that waited would use more than it used, which the Expected of "
@@ -357,18 +341,12 @@ def _add_guests(
     )
     if before is not None and interval.own is not None:
         many = ", ".join(f"{number} on each core of type {kind}" for kind, number in interval.threads.items())
-        result.assumptions.append(
-            Assumption(
-                "processors_for_guests",
-                "as Could get",
-                "",
-                f"logical processors of guests ({many or 'one on each core'}) change with the cores that "
-                f"{interval.own} could get, up to its logical cores; parked "
-                "ones stay parked",
-                "ours",
-                "zlens",
-            )
+        text = (
+            f"logical processors of guests ({many or 'one on each core'}) change with the cores that "
+            f"{interval.own} could get, up to its logical cores; parked ones stay parked"
         )
+        assumed = Assumption("processors_for_guests", "as Could get", "", text, "ours", "zlens")
+        result.assumptions.append(assumed)
 
 
 def _share(values: dict[str, Any], name: str) -> str:

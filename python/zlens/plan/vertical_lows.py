@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from zlens import models
 from zlens.models.partitions import measurement as partitions
-from zlens.models.scenario_errors import ScenarioErrors
 from zlens.plan.case import Setting, WhatIfCase, WhatIfKey
 from zlens.rendering.answer import by_name
-from zlens.schema.validators import Choice
 
 NEEDS = "machine"
 FORMS = (
@@ -23,7 +21,7 @@ FORMS = (
 
 def change(case: WhatIfCase, setting: Setting) -> None:
     """Reduce vertical partitions to the high and medium cores of their entitlement."""
-    Choice(("removed",)).check(setting.value, setting.key, ScenarioErrors(None))
+    setting.choice("removed")
     indices = range(len(case.machine["partition"])) if setting.name is None else case.partitions(setting)
     rows = by_name(models.solve("partitions", case.machine).table("polarization"))
     names = list(partitions.display_names(case.machine))

@@ -19,9 +19,8 @@ def change(case: WhatIfCase, setting: Setting) -> None:
     index = case.one_partition(setting)
     partition = case.machine["partition"][index]
     if partition.get("dedicated"):
-        raise setting.setting_error(
-            "its cores are dedicated, so it has no weight", "set logical_cores or split instead"
-        )
+        why = "its cores are dedicated, so it has no weight"
+        raise setting.setting_error(why, "set logical_cores or split instead")
     after = setting.amount(_WEIGHT, partition["weight"])
     case.record_change(setting, f"weight of {case.display_name(index)}", "", partition["weight"], after)
     case.replace(index, weight=after)

@@ -68,11 +68,12 @@ def run(
     """
     all_jobs = [(rig, job) for rig, rig_jobs in jobs_by_rig for job in rig_jobs]
     for rig, _ in jobs_by_rig:
+        own = Path(folder) / rig.name
         try:
-            (Path(folder) / rig.name).mkdir(parents=True, exist_ok=True)
+            own.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise InputError(f"cannot be written: {error.strerror}", file=str(Path(folder) / rig.name),
-                             cure="name another folder") from None  # fmt: skip
+            message = f"cannot be written: {error.strerror}"
+            raise InputError(message, file=str(own), cure="name another folder") from None
     done: dict[tuple[str, str], CompletedRun] = {}
     # A fork of a process with threads may hang.
     context = multiprocessing.get_context("spawn")
@@ -133,15 +134,8 @@ def _observation_key(observations: Iterable[Observation]) -> str:
     """Return everything besides the data that the observed values depend on."""
     native = os.stat(_native.__file__ or "")
     catalog = [compile_cache.catalog_digest(str(root)) for root in compile_cache.ROOTS]
-    return json.dumps(
-        [
-            VERSION,
-            native.st_size,
-            native.st_mtime_ns,
-            catalog,
-            [asdict(observation) for observation in observations],
-        ]
-    )
+    own = [asdict(observation) for observation in observations]
+    return json.dumps([VERSION, native.st_size, native.st_mtime_ns, catalog, own])
 
 
 def _completed_run(output: str, digest: str) -> tuple[RunData, str, observed_values.Values] | None:
@@ -158,8 +152,10 @@ def _completed_run(output: str, digest: str) -> tuple[RunData, str, observed_val
         if stored["digest"] == digest and files and files_exist:
             for path, written in stored["written"].items():
                 if _content_digest(folder / path) != written:
-                    raise InputError("changed since the run that wrote it", file=str(folder / path),
-                                     cure="delete it, and the run is repeated")  # fmt: skip
+                    cure = "delete it, and the run is repeated"
+                    raise InputError(
+                        "changed since the run that wrote it", file=str(folder / path), cure=cure
+                    )
             return RunData(files, throughput), stored["reads"], stored["values"]
     return None
 

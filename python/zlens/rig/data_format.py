@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from msgspec import Struct
+
 from zlens.rendering import charts
 from zlens.rig import observed_values, tables
 from zlens.rig.definition import Control
@@ -21,15 +23,9 @@ def document(results: Sequence[RigResult], when: str) -> dict[str, Any]:
 def _scenario(result: RigResult) -> dict[str, Any]:
     rig = result.rig
     return {
-        "name": rig.name,
-        "title": rig.title,
-        "text": rig.text,
-        "area": rig.area,
-        "publication": rig.source.publication,
-        "place": rig.source.place,
-        "status": rig.source.status,
-        "passed": result.passed,
-        "complete": result.complete,
+        **_fields(rig, "name", "title", "text", "area"),
+        **_fields(rig.source, "publication", "place", "status"),
+        **_fields(result, "passed", "complete"),
         "not_reproduced": rig.not_reproduced,
         "notes": tables.answer([result]).notes,
         "charts": [charts.as_data(chart) for chart in tables.charts(result)],
@@ -37,35 +33,30 @@ def _scenario(result: RigResult) -> dict[str, Any]:
     }
 
 
+def _fields(value: Struct, *names: str) -> dict[str, Any]:
+    return {name: getattr(value, name) for name in names}
+
+
 def _outcome(outcome: VariantOutcome) -> dict[str, Any]:
     return {
         "name": outcome.variant.name,
         "control": isinstance(outcome.variant, Control),
-        "judged": outcome.judged,
-        "passed": outcome.passed,
+        **_fields(outcome, "judged", "passed"),
         "errors": list(outcome.errors),
         "observations": [
             {
-                "name": one.observation.name,
-                "unit": one.observation.unit,
+                **_fields(one.observation, "name", "unit"),
                 "allowed": tables.allowed(one),
                 "of": one.observation.of,
                 "relative": one.observation.relative_to is not None,
                 "over_time": observed_values.series_sql(one.observation),
-                "worst": one.worst,
-                "rms": one.rms,
-                "misallocated": one.misallocated,
-                "passed": one.passed,
+                **_fields(one, "worst", "rms", "misallocated", "passed"),
                 "numbers": [
                     {
-                        "case": row.case,
-                        "subject": row.subject,
+                        **_fields(row, "case", "subject"),
                         "expected": row.expected.value,
-                        "low": row.expected.low,
-                        "high": row.expected.high,
-                        "observed": row.observed,
-                        "half": row.half,
-                        "passed": row.passed,
+                        **_fields(row.expected, "low", "high"),
+                        **_fields(row, "observed", "half", "passed"),
                     }
                     for row in one.compared
                 ],
@@ -74,9 +65,7 @@ def _outcome(outcome: VariantOutcome) -> dict[str, Any]:
         ],
         "runs": [
             {
-                "name": done.job.name,
-                "case": done.job.case,
-                "seed": done.job.seed,
+                **_fields(done.job, "name", "case", "seed"),
                 "files": list(done.data.files),
                 "throughput": done.data.throughput,
                 "error": done.error,

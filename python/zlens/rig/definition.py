@@ -33,6 +33,10 @@ class Citation(Struct, frozen=True):
     status: str
     note: str | None
 
+    @property
+    def cited(self) -> str:
+        return f"{self.publication}{f', {self.place}' if self.place else ''} ({self.status})"
+
 
 class ExpectedNumber(Struct, frozen=True):
     """A number, the ends of its band, or both."""
@@ -104,6 +108,16 @@ class Observation(Struct, frozen=True):
     order: bool
     band: str | None
 
+    @property
+    def limited(self) -> bool:
+        """Whether differences are limited, beside the bands of single numbers."""
+        return (self.largest, self.rms, self.misallocated) != (None, None, None)
+
+    @property
+    def of_unit(self) -> str:
+        """Unit of its differences, as after a number."""
+        return " points" if self.of == "points" else "%"
+
 
 class Uncertain(Struct, frozen=True):
     """A key of the scenario that may be larger or smaller by a factor, between two numbers."""
@@ -151,9 +165,8 @@ def find(name: str) -> RigDefinition:
     """Return a shipped file by name, or the user's by path."""
     path = shipped().get(name)
     if path is None and not Path(name).suffix:
-        raise QueryError(
-            f"there is no scenario {name!r}", expected=f"a file, or one of {', '.join(shipped())}"
-        )
+        expected = f"a file, or one of {', '.join(shipped())}"
+        raise QueryError(f"there is no scenario {name!r}", expected=expected)
     return load(str(path or name))
 
 
@@ -167,9 +180,8 @@ def changed(rig: RigDefinition, settings: Sequence[str]) -> RigDefinition:
         _check_contradictions(rig, f"the setting {setting}", {key.strip(): None}, problem)
         for policy in rig.policies:
             if key.strip() in policy.set:
-                raise problem.general_error(
-                    f"the setting {setting} is one of policy {policy.name!r}", "leave it out"
-                )
+                what = f"the setting {setting} is one of policy {policy.name!r}"
+                raise problem.general_error(what, "leave it out")
     found = replace(rig, scenario=scenario)
     check_runs(found, problem)
     return found
@@ -186,9 +198,8 @@ def parsed(values: ScenarioValues, file: str) -> RigDefinition:
     checked = key_table("rig.scenario").check(dict(values), "", problem)
     scenario = checked["scenario"]
     if not isinstance(scenario, dict) or scenario.get("model") not in models.MODELS:
-        raise problem.general_error(
-            "[scenario] needs a model", 'write model = "shares"', ", ".join(models.MODELS)
-        )
+        known = ", ".join(models.MODELS)
+        raise problem.general_error("[scenario] needs a model", 'write model = "shares"', known)
     observations = tuple(_observation(one, problem) for one in checked["observe"])
     if len({one.name for one in observations}) < len(observations):
         raise problem.general_error("two observations have the same name", "use unique names")
@@ -198,33 +209,26 @@ def parsed(values: ScenarioValues, file: str) -> RigDefinition:
     rig = RigDefinition(
         name=Path(file).stem,
         file=file,
-        title=checked["title"],
-        text=checked["text"],
-        area=checked["area"],
         source=Citation(**checked["source"]),
         scenario=ScenarioValues(scenario, ""),
         cases=tuple(cases) or (RigCase("", {}, {}),),
         policies=tuple(Policy(**one) for one in checked["policy"]) or (Policy("", {}, True),),
         controls=tuple(Control(**one) for one in checked["control"]),
         observations=observations,
-        seeds=checked["seeds"],
-        chart=checked["chart"],
         along=checked["along"] or (checked["vary"] or {}).get("key", ""),
-        not_reproduced=checked["not_reproduced"],
         uncertain=tuple(Uncertain(**one) for one in checked["uncertain"]),
         toml=values.text,
+        **{key: checked[key] for key in ("title", "text", "area", "seeds", "chart", "not_reproduced")},
     )
     _check(rig, problem)
     return rig
 
 
 def _varied(vary: dict[str, Any]) -> list[RigCase]:
+    key = vary["key"]
     return [
         RigCase(
-            f"{vary['key']} = {value}",
-            {vary["key"]: value},
-            {},
-            float(value) if isinstance(value, int | float) else None,
+            f"{key} = {value}", {key: value}, {}, float(value) if isinstance(value, int | float) else None
         )
         for value in vary["values"]
     ]
@@ -263,12 +267,11 @@ def _observation(entry: dict[str, Any], problem: DocumentErrors) -> Observation:
             expected = ", ".join(aggregation.available_statistics(column))
             raise problem.value(f"{where}.statistic", statistic, f"one of {expected}")
         try:
-            aggregation.merges_subjects(table, [entry["by"]] if entry["by"] else [],
-                               aggregation.pinned_columns(table, entry["where"]))  # fmt: skip
+            pinned = aggregation.pinned_columns(table, entry["where"])
+            aggregation.merges_subjects(table, [entry["by"]] if entry["by"] else [], pinned)
         except QueryError as error:
-            raise problem.general_error(
-                f"{where}: {error.message}", "add where or by", error.expected
-            ) from None
+            message = f"{where}: {error.message}"
+            raise problem.general_error(message, "add where or by", error.expected) from None
         # A ratio has no unit.
         entry["unit"] = entry["unit"] or ("" if entry["relative_to"] else column.unit)
     return Observation(**entry, statistic=statistic or "")
@@ -276,12 +279,10 @@ def _observation(entry: dict[str, Any], problem: DocumentErrors) -> Observation:
 
 def check_runs(rig: RigDefinition, problem: DocumentErrors) -> None:
     """Check that no two cases, policies or controls are the same, and what each run has."""
-    names = [case.name for case in rig.cases]
-    for group in (names, [one.name for one in rig.policies], [one.name for one in rig.controls]):
-        if len(set(group)) < len(group):
-            raise problem.general_error(
-                "two cases, policies or controls have the same name", "use unique names"
-            )
+    for group in (rig.cases, rig.policies, rig.controls):
+        if len({one.name for one in group}) < len(group):
+            what = "two cases, policies or controls have the same name"
+            raise problem.general_error(what, "use unique names")
     for policy in rig.policies:
         _check_contradictions(rig, f"policy {policy.name!r}", policy.set, problem)
     variants = [*(policy.set for policy in rig.policies), *(control.set for control in rig.controls)]
@@ -299,9 +300,8 @@ def _check_contradictions(
             for own, given in case.set.items():
                 nested = f"{own}.".startswith(f"{key}.") or f"{key}.".startswith(f"{own}.")
                 if nested and (own != key or given != value):
-                    raise problem.general_error(
-                        f"{what} sets {key}, which the case {case.name!r} sets, too", "leave it out of one"
-                    )
+                    message = f"{what} sets {key}, which the case {case.name!r} sets, too"
+                    raise problem.general_error(message, "leave it out of one")
 
 
 def _check_length(values: Mapping[str, Any], problem: DocumentErrors) -> None:
@@ -322,33 +322,27 @@ def _check(rig: RigDefinition, problem: DocumentErrors) -> None:
     for uncertain in rig.uncertain:
         stated = [value_at(rig.scenario, uncertain.key), *(case.set.get(uncertain.key) for case in rig.cases)]
         values = [value for value in stated if value is not None]
-        if not values or any(
-            isinstance(value, bool) or not isinstance(value, int | float) for value in values
-        ):
-            raise problem.general_error(
-                f"uncertain.key {uncertain.key} has no numbers to multiply", "name a key that the file sets"
-            )
+        if not values or any(type(value) not in (int, float) for value in values):
+            what = f"uncertain.key {uncertain.key} has no numbers to multiply"
+            raise problem.general_error(what, "name a key that the file sets")
     if not rig.controls and rig.not_reproduced is None:
         raise problem.general_error("no [[control]] shows that an error is detected",
                                     "add one with settings for which the verdict must fail")  # fmt: skip
     if not any(policy.judged for policy in rig.policies):
         raise problem.general_error("no policy is judged", "leave judged = false out for one")
+    known = [one.name for one in rig.observations]
     for case in rig.cases:
         for name in case.expected:
-            if name not in {one.name for one in rig.observations}:
-                known = ", ".join(one.name for one in rig.observations)
-                raise problem.general_error(f"case {case.name!r} expects {name!r}, which no [[observe]] has",
-                                    "use its name", known)  # fmt: skip
+            if name not in known:
+                what = f"case {case.name!r} expects {name!r}, which no [[observe]] has"
+                raise problem.general_error(what, "use its name", ", ".join(known))
     for one in rig.observations:
         if one.relative_to is not None and one.relative_to not in names:
-            raise problem.value(
-                f"observe.{one.name}.relative_to", one.relative_to, f"one of {', '.join(names)}"
-            )
+            expected = f"one of {', '.join(names)}"
+            raise problem.value(f"observe.{one.name}.relative_to", one.relative_to, expected)
         if one.expected == PUBLISHED and not any(one.name in case.expected for case in rig.cases):
             raise problem.general_error(f"no case has an expected number of {one.name!r}",
                                 f'write expected = {{ "{one.name}" = 1.0 }} in [[case]]')  # fmt: skip
-        banded = any(
-            number.banded for case in rig.cases for number in case.expected.get(one.name, {}).values()
-        )
-        if not banded and (one.largest, one.rms, one.misallocated) == (None,) * 3 and not one.order:
+        numbers = [number for case in rig.cases for number in case.expected.get(one.name, {}).values()]
+        if not one.limited and not one.order and not any(number.banded for number in numbers):
             raise problem.general_error(f"observe.{one.name} allows any difference", "write largest = 1.0")

@@ -15,11 +15,7 @@ def text(rig: RigDefinition) -> str:
 
 
 def _lines(rig: RigDefinition) -> Iterator[str]:
-    yield rig.title
-    yield ""
-    yield rig.text
-    place = f", {rig.source.place}" if rig.source.place else ""
-    yield f"Source: {rig.source.publication}{place} ({rig.source.status})"
+    yield from (rig.title, "", rig.text, f"Source: {rig.source.cited}")
     if rig.source.note:
         yield rig.source.note
     yield ""
@@ -39,9 +35,7 @@ def _lines(rig: RigDefinition) -> Iterator[str]:
             yield f"  {error}"
             continue
         for name, numbers in expected.items():
-            shown = ", ".join(
-                f"{subject} {_number(observation)}".strip() for subject, observation in numbers.items()
-            )
+            shown = ", ".join(f"{subject} {_number(one)}".strip() for subject, one in numbers.items())
             yield f"  {name}: expected {shown or 'nothing'}"
     for policy in rig.policies:
         if policy.name:
@@ -51,9 +45,7 @@ def _lines(rig: RigDefinition) -> Iterator[str]:
         yield f"Control {control.name}, which must fail: {what}"
     if rig.not_reproduced:
         yield f"Known not to be reproduced: {rig.not_reproduced}"
-    yield f"Seeds: {rig.seeds}"
-    yield ""
-    yield rig.toml.rstrip()
+    yield from (f"Seeds: {rig.seeds}", "", rig.toml.rstrip())
 
 
 def _observed(observation: Observation) -> str:
@@ -68,13 +60,7 @@ def _observed(observation: Observation) -> str:
 
 
 def _allowed(observation: Observation) -> Iterator[str]:
-    unit = (
-        " points"
-        if observation.of == "points"
-        else f"% of the {observation.of}"
-        if observation.of == "sum"
-        else "%"
-    )
+    unit = observation.of_unit + " of the sum" * (observation.of == "sum")
     if observation.largest is not None:
         yield f"a difference of {observation.largest:g}{unit}"
     if observation.rms is not None:
@@ -83,20 +69,12 @@ def _allowed(observation: Observation) -> Iterator[str]:
         yield f"{observation.misallocated:g}% misallocated"
     if observation.order:
         yield "no other order of the cases"
-    if (observation.largest, observation.rms, observation.misallocated, observation.order) == (
-        None,
-        None,
-        None,
-        False,
-    ):
+    if not observation.limited and not observation.order:
         yield "the band of each number"
 
 
 def _number(number: ExpectedNumber) -> str:
-    band = (
-        f"{'' if number.low is None else f'{number.low:g}'} to "
-        f"{'' if number.high is None else f'{number.high:g}'}"
-    )
-    if number.low is None and number.high is None:
+    band = " to ".join("" if end is None else f"{end:g}" for end in (number.low, number.high))
+    if not number.banded:
         return f"{number.value:.6g}"
     return band if number.value is None else f"{number.value:.6g} ({band})"

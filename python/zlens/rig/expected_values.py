@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from zlens import models
 from zlens.errors import ScenarioError
 from zlens.rendering.answer import Answer
@@ -21,16 +19,12 @@ def expected_values(
             numbers[observation.name] = case.expected.get(observation.name, {})
             continue
         if answer is None:
-            answer = _solved(rig, case, control)
+            values = rig.values(case, control.solver if control else {})
+            answer = models.solve(values["model"], values, file=rig.file)
         numbers[observation.name] = {
             subject: ExpectedNumber(value) for subject, value in _values(rig, answer, observation).items()
         }
     return numbers
-
-
-def _solved(rig: RigDefinition, case: RigCase, control: Control | None) -> Answer:
-    values: dict[str, Any] = rig.values(case, control.solver if control else {})
-    return models.solve(values["model"], values, file=rig.file)
 
 
 def _values(rig: RigDefinition, answer: Answer, observation: Observation) -> dict[str, float]:
@@ -41,11 +35,10 @@ def _values(rig: RigDefinition, answer: Answer, observation: Observation) -> dic
             raise _missing(rig, observation, f"one of its values: {', '.join(figures)}")
         value = figures[table_key]
         return {} if value is None else {"": value}
-    tables = {table.key: table for table in answer.tables}
-    table = tables.get(table_key)
-    if table is None or all(column.key != column_key for column in table.columns):
-        known = [f"{key}.{column.key}" for key, table in tables.items() for column in table.columns]
+    known = [f"{table.key}.{column.key}" for table in answer.tables for column in table.columns]
+    if f"{table_key}.{column_key}" not in known:
         raise _missing(rig, observation, ", ".join(known))
+    table = answer.table(table_key)
     values = zip(table.labels(), table.column(column_key), strict=True)
     return {
         label: float(value) for label, value in values if isinstance(value, int | float) and value is not True

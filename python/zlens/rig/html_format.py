@@ -80,11 +80,13 @@ def render(results: Sequence[RigResult], when: str) -> str:
     ]
     for result in tables.in_order(results):
         rig = result.rig
-        parts += [f"<section id='{escape(rig.name)}'>", *answer_html.body(tables.scenario_answer(result))]
-        parts.append(
-            f"<details><summary>{escape(rig.name)}.toml</summary><pre>{escape(rig.toml)}</pre></details>"
-        )
-        parts.append("</section>")
+        name = escape(rig.name)
+        parts += [
+            f"<section id='{name}'>",
+            *answer_html.body(tables.scenario_answer(result)),
+            f"<details><summary>{name}.toml</summary><pre>{escape(rig.toml)}</pre></details>",
+            "</section>",
+        ]
     return page(summary.title, "\n".join(parts), answer_html.STYLE + _STYLE, _SCRIPT, pictures=True)
 
 

@@ -50,16 +50,8 @@ def rig_jobs(
             jobs = []
             for seed in range(first, first + count):
                 name = "-".join(file_name(part) for part in (*parts, str(seed)) if part)
-                jobs.append(
-                    Job(
-                        rig.name,
-                        name,
-                        case.name,
-                        variant.name,
-                        seed,
-                        set_value(values, "simulation.seed", seed),
-                    )
-                )
+                seeded = set_value(values, "simulation.seed", seed)
+                jobs.append(Job(rig.name, name, case.name, variant.name, seed, seeded))
             yield case, variant, jobs
 
 

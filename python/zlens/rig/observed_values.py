@@ -28,18 +28,13 @@ def observed_values(
     """Return the observed values of a run's files."""
     with CoreSession(list(files), Options(throughput=throughput)) as session:
         queries = [
-            f"SELECT * FROM ({observation.sql or observation_sql(observation)}) LIMIT {_MOST}"
+            f"SELECT * FROM ({observation.sql or _query(observation, [])}) LIMIT {_MOST}"
             for observation in observations
         ]
         return {
             observation.name: _rows(result, observation)
             for observation, result in zip(observations, session.answers(queries), strict=True)
         }
-
-
-def observation_sql(observation: Observation) -> str:
-    """Return SQL of subject and value: the column averaged as the catalog declares."""
-    return _query(observation, [])
 
 
 def series_sql(observation: Observation) -> str | None:
@@ -74,14 +69,11 @@ def _rows(result: QueryResult, observation: Observation) -> dict[str, float | No
     values: dict[str, float | None] = {}
     for row in result.rows:
         if len(row) != 2 or not isinstance(row[1], int | float | None):
-            raise QueryError(
-                f"the query of {observation.name} returns {row}", expected="a subject and a number"
-            )
+            message = f"the query of {observation.name} returns {row}"
+            raise QueryError(message, expected="a subject and a number")
         subject = "" if row[0] is None else str(row[0]).rstrip()
         if subject in values:
-            raise ScenarioError(
-                f"{observation.name} has several values of {subject or 'its only subject'}",
-                cure="limit it by where, or name its system",
-            )
+            message = f"{observation.name} has several values of {subject or 'its only subject'}"
+            raise ScenarioError(message, cure="limit it by where, or name its system")
         values[subject] = None if row[1] is None else float(row[1]) * observation.scale
     return values

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from zlens.errors import ZlensError
+from zlens.models.optional_numbers import ratio
 from zlens.rig import batch, expected_values, jobs, verdict
 from zlens.rig.batch import CompletedRun, Progress
 from zlens.rig.definition import Control, ExpectedNumber, Observation, Policy, RigDefinition
@@ -117,12 +118,8 @@ def outcome(
     done: Mapping[tuple[str, str], CompletedRun],
 ) -> VariantOutcome:
     """Return the outcome of a policy or control from its runs by case."""
-    runs = [
-        done[job.rig, job.name]
-        for case_jobs in cases.values()
-        for job in case_jobs
-        if (job.rig, job.name) in done
-    ]
+    by_case = {name: [done.get((job.rig, job.name)) for job in found] for name, found in cases.items()}
+    runs = [one for found in by_case.values() for one in found if one is not None]
     errors = [f"{one.job.name}: {one.error}" for one in runs if one.error is not None]
     control = variant if isinstance(variant, Control) else None
     numbers = {}
@@ -134,10 +131,9 @@ def outcome(
     verdicts = []
     for one in rig.observations:
         values = {
-            name: [done[job.rig, job.name].values.get(one.name, {}) if (job.rig, job.name) in done else {}
-                   for job in case_jobs]
-            for name, case_jobs in cases.items()
-        }  # fmt: skip
+            name: [run.values.get(one.name, {}) if run else {} for run in found]
+            for name, found in by_case.items()
+        }
         base = values.get(one.relative_to) if one.relative_to is not None else None
         observed = {name: _by_subject(each, base) for name, each in values.items()}
         wanted = {name: by_name[one.name] for name, by_name in numbers.items()}
@@ -169,13 +165,5 @@ def _by_subject(
     subjects = dict.fromkeys(subject for run in runs for subject in run)
     if base is None:
         return {subject: [run.get(subject) for run in runs] for subject in subjects}
-    return {
-        subject: [
-            _ratio(run.get(subject), base_run.get(subject)) for run, base_run in zip(runs, base, strict=True)
-        ]
-        for subject in subjects
-    }
-
-
-def _ratio(value: float | None, base: float | None) -> float | None:
-    return None if value is None or not base else value / base
+    pairs = list(zip(runs, base, strict=True))
+    return {subject: [ratio(run.get(subject), of.get(subject)) for run, of in pairs] for subject in subjects}

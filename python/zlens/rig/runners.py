@@ -65,9 +65,8 @@ def find(text: str, policy: str | Callable[..., object] | None = None) -> Runner
         try:
             words = tuple(shlex.split(rest))
         except ValueError as error:
-            raise QueryError(
-                f"the runner's command cannot be split: {error}", cure="close its quotes"
-            ) from None
+            message = f"the runner's command cannot be split: {error}"
+            raise QueryError(message, cure="close its quotes") from None
         if not any("{out}" in word for word in words):
             raise QueryError("the runner's command does not say where to write",
                              cure="add {out}: command:./run.sh {scenario} {out}")  # fmt: skip
@@ -121,12 +120,9 @@ class CommandRunner(Struct, frozen=True):
         with open(log, "wb") as output_file:
             try:
                 process = subprocess.Popen(
-                    words,
-                    stdin=subprocess.DEVNULL,
-                    stdout=output_file,
-                    stderr=output_file,
+                    words, stdin=subprocess.DEVNULL, stdout=output_file, stderr=subprocess.STDOUT,
                     start_new_session=True,
-                )
+                )  # fmt: skip
             except OSError as error:
                 raise QueryError(f"{words[0]} cannot be started: {error.strerror or error}",
                                  cure="correct the runner's command") from None  # fmt: skip
@@ -142,9 +138,8 @@ class CommandRunner(Struct, frozen=True):
         if status or not os.path.isfile(output):
             last = Path(log).read_text(encoding="utf-8", errors="replace")[-_LAST:].strip()
             what = f"ended with status {status}" if status else "left no monitor data"
-            raise InputError(
-                f"{words[0]} {what}{f': {last}' if last else ''}", file=output, cure=f"see {log}"
-            )
+            message = f"{words[0]} {what}{f': {last}' if last else ''}"
+            raise InputError(message, file=output, cure=f"see {log}")
         throughput = f"{output}.throughput.csv"
         return RunData((output,), throughput if os.path.isfile(throughput) else None)
 

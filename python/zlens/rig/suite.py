@@ -55,10 +55,10 @@ def load(file: str) -> Suite:
                 if key in settings:
                     raise problem.general_error(f"two dimensions set {key}", "leave it out of one")
                 settings[key] = setting
-        cases.append(RigCase(", ".join(value["name"] for value in chosen), settings, {}))
-        groups[cases[-1].name] = (
-            chosen[names.index(checked["group"])]["name"] if checked["group"] is not None else None
-        )
+        name = ", ".join(value["name"] for value in chosen)
+        cases.append(RigCase(name, settings, {}))
+        by_dimension = dict(zip(names, chosen, strict=True))
+        groups[name] = by_dimension.get(checked["group"], {}).get("name")
     rig = RigDefinition(
         name=Path(file).stem,
         file=file,
@@ -102,21 +102,20 @@ def run(
     done = batch.run([(rig, all_jobs)], runner, folder, jobs=workers, progress=progress)
     errors = [f"{one.job.name}: {one.error}" for one in done.values() if one.error is not None]
     runs = {(one.job.case, one.job.variant, one.job.seed): one for one in done.values() if one.error is None}
-    base, comparison = rig.policies
+    base, comparison = (level.name for level in rig.policies)
     pairs = []
     for case in rig.cases:
-        of_base = sorted(seed for name, level, seed in runs if (name, level) == (case.name, base.name))
-        for seed in of_base:
-            sides = [runs.get((case.name, level.name, seed)) for level in (base, comparison)]
-            name = case.name if len(of_base) == 1 else f"{case.name}, {seed}"
+        seeds_of_base = sorted(seed for name, level, seed in runs if (name, level) == (case.name, base))
+        for seed in seeds_of_base:
+            if (case.name, comparison, seed) not in runs:
+                continue
+            name = case.name if len(seeds_of_base) == 1 else f"{case.name}, {seed}"
             pair: dict[str, Any] = {"name": name}
             if suite.groups[case.name] is not None:
                 pair["group"] = suite.groups[case.name]
-            for key, side in zip(("base", "comparison"), sides, strict=True):
-                if side is not None:
-                    pair[key] = _run_values(side.data)
-            if {"base", "comparison"} <= pair.keys():
-                pairs.append(pair)
+            for key, level in (("base", base), ("comparison", comparison)):
+                pair[key] = _run_values(runs[case.name, level, seed].data)
+            pairs.append(pair)
     return SuiteRuns(pairs, errors)
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from msgspec.structs import astuple
+
 from zlens.models.constants import constant
 from zlens.rendering.answer import Answer, Value
 from zlens.rendering.answer_columns import answer_table
@@ -33,16 +35,8 @@ def uncertain_answer(found: Sequence[UncertainResult], *, every: bool = False) -
     notes = []
     for result in found:
         name = result.rig.name
-        conclusions += [
-            (name, one.policy, one.observation, one.holds, one.undetected, one.worlds,
-             one.depends_on, one.correlation)
-            for one in result.conclusions
-        ]  # fmt: skip
-        bands += [
-            (name, band.policy, band.case, band.observation, band.subject, band.expected, band.lowest,
-             band.median, band.highest, band.unit)
-            for band in result.bands
-        ]  # fmt: skip
+        conclusions += [(name, *astuple(one)) for one in result.conclusions]
+        bands += [(name, *astuple(band)) for band in result.bands]
         for constant_name in result.worlds[0].constants:
             one = constant(constant_name)
             ends = one.range or [None]
@@ -51,12 +45,10 @@ def uncertain_answer(found: Sequence[UncertainResult], *, every: bool = False) -
             (name, uncertain.key, f"x {uncertain.factor[0]:g}", f"x {uncertain.factor[1]:g}", "ours")
             for uncertain in result.rig.uncertain
         ]
-        worlds = len(result.worlds)
-        count = len(result.worlds[0].constants) + len(result.worlds[0].factors)
-        limit = chance_limit(worlds, count)
-        notes.append(
-            f"{name}: {count} values in {worlds} worlds: a correlation below {limit:.2f} can be chance"
-        )
+        first, worlds = result.worlds[0], len(result.worlds)
+        count = len(first.constants) + len(first.factors)
+        chance = f"a correlation below {chance_limit(worlds, count):.2f} can be chance"
+        notes.append(f"{name}: {count} values in {worlds} worlds: {chance}")
         notes += [f"{name}: {error}" for error in result.errors[:3]]
     tables = [
         answer_table("rig", "conclusions", "", conclusions),
@@ -73,10 +65,8 @@ def scenario_answer(result: RigResult) -> Answer:
     """Return a scenario with its source, charts and all numbers."""
     rig = result.rig
     summary = answer([result], every=True)
-    place = f", {rig.source.place}" if rig.source.place else ""
     summary.title = f"{rig.title}: {outcome_word(result)}"
-    summary.lead = [rig.text, f"Source: {rig.source.publication}{place} ({rig.source.status})"]
-    summary.lead += [rig.source.note] if rig.source.note else []
+    summary.lead = [rig.text, f"Source: {rig.source.cited}", *([rig.source.note] if rig.source.note else [])]
     summary.charts = list(charts(result))
     return summary
 
@@ -104,9 +94,8 @@ def scenario_table(rigs: Sequence[RigDefinition], runs: Sequence[int]) -> Answer
 
 def variant_label(outcome: VariantOutcome) -> str:
     """Return the label of a policy or control in tables."""
-    return (
-        f"control: {outcome.variant.name}" if isinstance(outcome.variant, Control) else outcome.variant.name
-    )
+    name = outcome.variant.name
+    return f"control: {name}" if isinstance(outcome.variant, Control) else name
 
 
 def result_word(outcome: VariantOutcome, one: ObservationVerdict) -> str:
@@ -128,7 +117,7 @@ def _summary(result: RigResult) -> Iterator[tuple[Value, ...]]:
             own = result_word(outcome, one)
             seeds = max((sum(1 for done in outcome.runs if done.job.case == case.name)
                          for case in result.rig.cases), default=0)  # fmt: skip
-            unit = "points" if one.observation.of == "points" else "%"
+            unit = one.observation.of_unit.strip()
             own = own if result.complete else "interrupted"
             yield (result.rig.name, variant_label(outcome), one.observation.name, len(one.compared), seeds,
                    one.worst, one.rms, unit, allowed(one), own)  # fmt: skip
@@ -208,15 +197,9 @@ def charts(result: RigResult) -> Iterator[Chart]:
             for subject in subjects:
                 own_keys = [key for key in keys if key[1] == subject]
                 title = f"{observation.name}{f' of {subject}' if subject else ''}"
+                places = [positions[case] for case, _ in own_keys]
                 series = _series(expected, drawn, own_keys)
-                yield Chart(
-                    title,
-                    "lines",
-                    [positions[case] for case, _ in own_keys],
-                    series,
-                    observation.unit,
-                    rig.along,
-                )
+                yield Chart(title, "lines", places, series, observation.unit, rig.along)
         elif list(subjects) == [""]:
             names = [case or observation.name for case, _ in keys]
             yield Chart(observation.name, "bars", names, _series(expected, drawn, keys), observation.unit)

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from random import Random
-from statistics import NormalDist, median
+from statistics import NormalDist, StatisticsError, correlation, median
 from typing import Any
 
 from msgspec import Struct
@@ -105,9 +106,8 @@ def run(
     if not isinstance(runner, SimulatorRunner):
         raise QueryError("constants are those of the simulator", cure="leave the runner out, or the worlds")
     if count < MIN_WORLDS:
-        raise QueryError(
-            f"{count} worlds are too few to tell an effect from chance", expected=f"{MIN_WORLDS} or more"
-        )
+        message = f"{count} worlds are too few to tell an effect from chance"
+        raise QueryError(message, expected=f"{MIN_WORLDS} or more")
     worlds_by_rig = {rig.name: worlds(rig, count) for rig in rigs}
     runs_by_rig = {
         rig.name: {world.number: _world_jobs(rig, world, seeds) for world in worlds_by_rig[rig.name]}
@@ -195,17 +195,12 @@ def _world_jobs(
     rig: RigDefinition, world: World, seeds: int | None
 ) -> list[tuple[Policy | Control, dict[str, list[Job]]]]:
     """Return the judged policies, then the controls, with their runs by case."""
+
+    def in_world(job: Job) -> Job:
+        return replace(job, name=f"{job.name}-world-{world.number}", constants=world.constants)
+
     return [
-        (
-            variant,
-            {
-                case: [
-                    replace(job, name=f"{job.name}-world-{world.number}", constants=world.constants)
-                    for job in those
-                ]
-                for case, those in by_case.items()
-            },
-        )
+        (variant, {case: [in_world(job) for job in those] for case, those in by_case.items()})
         for variant, by_case in jobs.jobs_by_variant(world_rig(rig, world), seeds)
         if isinstance(variant, Control) or variant.judged
     ]
@@ -235,21 +230,18 @@ def _result(
             continue
         for number, observation in enumerate(rig.observations):
             verdicts = [(world, outcome.verdicts[number]) for world, outcome, _ in usable]
-            cause, correlation = strongest(_effects(verdicts))
+            cause, rho = strongest(_effects(verdicts))
             passed = [
                 not controls or any(one.verdicts[number].broken for one in controls)
                 for _, outcome, controls in usable
                 if outcome.verdicts[number].passed
             ]
             policy, holds = first.variant.name, sum(passed)
-            undetected, count = len(passed) - holds, len(verdicts)
-            conclusions.append(
-                Conclusion(policy, observation.name, holds, undetected, count, cause, correlation)
-            )
+            worlds = (holds, len(passed) - holds, len(verdicts))
+            conclusions.append(Conclusion(policy, observation.name, *worlds, cause, rho))
             bands += _bands(policy, observation, [verdict for _, verdict in verdicts])
-    return UncertainResult(
-        rig, tuple(all_worlds), tuple(conclusions), tuple(bands), tuple(dict.fromkeys(errors))
-    )
+    unique = tuple(dict.fromkeys(errors))
+    return UncertainResult(rig, tuple(all_worlds), tuple(conclusions), tuple(bands), unique)
 
 
 def _effects(verdicts: Sequence[tuple[World, ObservationVerdict]]) -> list[tuple[World, float]]:
@@ -306,23 +298,13 @@ def _spearman(values: Sequence[Any], amounts: Sequence[float]) -> float | None:
     if any(isinstance(value, bool | str) for value in values):
         alternatives = sorted(set(values), key=str)
         if len(alternatives) != 2:
-            return _largest_alternative(values, alternatives, amounts)
+            found = [_spearman([value == one for value in values], amounts) for one in alternatives]
+            return max((rho for rho in found if rho is not None), key=abs, default=None)
         values = [alternatives.index(value) for value in values]
-    first, second = _ranks(values), _ranks(amounts)
-    mean = (len(first) + 1) / 2
-    squares = [math.fsum((rank - mean) ** 2 for rank in ranks) for ranks in (first, second)]
-    if not all(squares):
-        return None
-    product = math.fsum((one - mean) * (other - mean) for one, other in zip(first, second, strict=True))
-    return product / math.sqrt(squares[0] * squares[1])
-
-
-def _largest_alternative(
-    values: Sequence[Any], alternatives: Sequence[Any], amounts: Sequence[float]
-) -> float | None:
-    """Return the rank correlation of the alternative that differs most from all others."""
-    found = [_spearman([value == one for value in values], amounts) for one in alternatives]
-    return max((rho for rho in found if rho is not None), key=abs, default=None)
+    with suppress(StatisticsError):
+        return correlation(_ranks(values), _ranks(amounts))
+    # One of them is constant.
+    return None
 
 
 def _ranks(values: Sequence[float]) -> list[float]:

@@ -84,7 +84,7 @@ def judge(
     expected, observed   by case and subject; observed has one value for each seed
     """
     in_bands = any(number.banded for numbers in expected.values() for number in numbers.values())
-    only_order = one.order and not in_bands and (one.largest, one.rms, one.misallocated) == (None,) * 3
+    only_order = one.order and not in_bands and not one.limited
     compared: list[ComparedNumber] = []
     failures: list[str] = []
     errors: list[float] = []
@@ -106,9 +106,8 @@ def judge(
         failures.append("no number is expected")
     worst = max(errors, default=None)
     rms = math.sqrt(math.fsum(error * error for error in errors) / len(errors)) if errors else None
-    unit = " points" if one.of == "points" else "%"
     if one.rms is not None and rms is not None and rms > one.rms:
-        failures.append(f"root mean square {rms:.3g}{unit}, at most {one.rms:g}{unit}")
+        failures.append(f"root mean square {rms:.3g}{one.of_unit}, at most {one.rms:g}{one.of_unit}")
     lost = max(misallocated, default=None)
     if one.misallocated is not None and lost is not None and lost > one.misallocated:
         failures.append(f"{lost:.3g}% misallocated, at most {one.misallocated:g}%")
@@ -140,8 +139,8 @@ def _compare(
         if one.largest is not None and error is not None and number.value is not None and not number.banded:
             off = _relative(one, error, number.value, expected_sum)
             if not off <= one.largest:
-                unit = " points" if one.of == "points" else "%"
-                failures.append(f"{what}: {value:.5g} for {number.value:.5g}, off by {off:.3g}{unit}")
+                off_by = f"{off:.3g}{one.of_unit}"
+                failures.append(f"{what}: {value:.5g} for {number.value:.5g}, off by {off_by}")
     return ComparedNumber(case, subject, number, value, half, error, len(failures) == failures_before)
 
 

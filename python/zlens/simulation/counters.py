@@ -56,15 +56,8 @@ _LEVELS = {"l2p": "core", "l3p": "chip", "l4lp": "drawer", "l4rp": "machine", "m
 #: All sources.
 _SOURCES = (
     "core",
-    "chip",
-    "chip_changed",
-    "drawer",
-    "drawer_changed",
-    "machine",
-    "machine_changed",
-    "chip_memory",
-    "drawer_memory",
-    "machine_memory",
+    *(f"{place}{how}" for place in ("chip", "drawer", "machine") for how in ("", "_changed")),
+    *(f"{place}_memory" for place in ("chip", "drawer", "machine")),
 )
 #: Location of memory, by a part of a counter's name. Memory of a cluster or module belongs to another chip.
 _MEMORY = {"ONCHIP": "chip", "ON_CHIP": "chip", "OFFDRAWER": "machine", "OFF_DRAWER": "machine"}
@@ -137,9 +130,8 @@ def _line_sources(facts: cpumf.Generation) -> Iterator[tuple[int, str, str]]:
         for number in cpumf.numbers_in([facts.metrics[metric].formula]):
             counter = facts.counters[number]
             if counter.set == "extended":
-                numbers_by_source[_source(counter.name, level)][
-                    _SIDES[counter.name.partition("_")[0]]
-                ].append(number)
+                side = _SIDES[counter.name.partition("_")[0]]
+                numbers_by_source[_source(counter.name, level)][side].append(number)
     _check_sources(facts.name, _SOURCES, numbers_by_source)
     for source in _SOURCES:
         sides = numbers_by_source[source]

@@ -178,16 +178,14 @@ def _policy_errors(file: str) -> Iterator[None]:
     except InputError:
         raise
     except SyntaxError as error:
-        raise InputError(
-            f"line {error.lineno}: {error.msg}", file=error.filename or file, cure=_FIX
-        ) from None
+        message = f"line {error.lineno}: {error.msg}"
+        raise InputError(message, file=error.filename or file, cure=_FIX) from None
     except (Exception, SystemExit) as error:
         frames = traceback.extract_tb(error.__traceback__)
-        own = [frame for frame in frames if frame.filename == file] or list(frames)
+        *_, frame = [frame for frame in frames if frame.filename == file] or frames
         what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-        raise InputError(
-            f"line {own[-1].lineno}, in {own[-1].name}: {what}", file=own[-1].filename, cure=_FIX
-        ) from None
+        message = f"line {frame.lineno}, in {frame.name}: {what}"
+        raise InputError(message, file=frame.filename, cure=_FIX) from None
 
 
 class PolicyCalls:
@@ -227,11 +225,8 @@ class PolicyCalls:
         return self._index("dispatch", idle, decided)
 
     def unpark(self, now: float, row: tuple[Any, ...], others: Sequence[tuple[float, float, float]]) -> int:
-        kind, highs, mediums, lows, *amounts = row
-        weight, entitlement, used, cap = amounts
-        cores = ParkableCores(
-            self._types[kind], highs, mediums, lows, weight, entitlement, used, cap, tuple(others)
-        )
+        kind, *amounts = row
+        cores = ParkableCores(*(self._types[kind], *amounts, tuple(others)))
         count = self._ask("unpark", cores, now)
         online = cores.highs + cores.mediums + cores.lows
         if not isinstance(count, int) or not min(1, online) <= count <= online:
@@ -271,12 +266,8 @@ class PolicyCalls:
     def _refused(self, method: str, decided: Any, expected: str) -> InputError:
         text = str(decided)
         text = text if len(text) <= 60 else f"{text[:60]}..."
-        return InputError(
-            f"{self._source.name}.{method} returned {text}",
-            file=self._source.file,
-            expected=expected,
-            cure=_FIX,
-        )
+        message = f"{self._source.name}.{method} returned {text}"
+        return InputError(message, file=self._source.file, expected=expected, cure=_FIX)
 
 
 @contextmanager

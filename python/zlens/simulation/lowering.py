@@ -29,15 +29,16 @@ from zlens.models.system.partitions import Entry, SystemPartition, system_partit
 from zlens.schema.validators import Spec
 from zlens.simulation import counters, page_faults
 from zlens.simulation.key_fields import Indices, lower_table
+from zlens.simulation.partition_shares import PartitionShares
 
 _DAY_S = 86_400
 SIMULATION, MACHINE, COUNTERS, CHANNELS, POWER, CP, INSTRUCTIONS, COSTS = (
     key_table(f"simulation.{name}")
     for name in ("simulation", "machine", "counters", "channels", "power", "cp", "instructions", "costs")
 )
-PARTITION, USER, LOAD, MEMORY, REFERENCES, SPACE, POOL, TRANSACTION, STEP = (
+USER, LOAD, MEMORY, REFERENCES, SPACE, POOL, TRANSACTION, STEP = (
     key_table(f"system.{name}")
-    for name in ("partition", "user", "load", "memory", "references", "space", "pool", "transaction", "step")
+    for name in ("user", "load", "memory", "references", "space", "pool", "transaction", "step")
 )
 CONTROL_UNIT, VOLUME, SWITCH, FUNCTION, RELOCATION, LINK, COMMAND = (
     key_table(f"system.{name}")
@@ -82,7 +83,7 @@ def lower_scenario(scenario: Scenario) -> LoweredScenario:
             "zone_s": round(3600 * simulation["zone"]),
             "machine": lowered.machine(),
             "partitions": [lowered.partition(part, number) for number, part in enumerate(parts, 1)],
-            "partition_groups": lowered.groups(),
+            "partition_groups": lowered.shares.groups(),
             "systems": [lowered.system(part, number) for number, part in enumerate(parts)],
         },
     )
@@ -90,10 +91,7 @@ def lower_scenario(scenario: Scenario) -> LoweredScenario:
     without = _WITHOUT_CPI_TIME if complete["machine"]["cpi_time"] else ("sim_pipeline",)
     for name in (*page_faults.unused_constants(lowered.paging, queued), *without):
         scenario.unused(name)
-    return LoweredScenario(
-        complete,
-        {part.system: part.common_entry("records") for part in systems},
-    )
+    return LoweredScenario(complete, {part.system: part.common_entry("records") for part in systems})
 
 
 def _time(scenario: Scenario, value: float | str, zone: float, where: str) -> float:
@@ -109,15 +107,11 @@ def _check_cores(scenario: Scenario, found: Sequence[SystemPartition]) -> None:
     for part in found:
         for entry in part.cores:
             if not scenario["processors"][entry["type"]]:
-                raise error(
-                    f"partition {part.name} has cores of type {entry['type']}, but the machine has none",
-                    f"increase processors.{entry['type']}",
-                )
-        polarizations = {entry["polarization"] for entry in part.cores if not entry["dedicated"]}
-        if len(polarizations) > 1:
-            raise error(
-                f"partition.{part.name}.polarization differs between its types", "use the same for each"
-            )
+                what = f"partition {part.name} has cores of type {entry['type']}, but the machine has none"
+                raise error(what, f"increase processors.{entry['type']}")
+        if len({entry["polarization"] for entry in part.cores if not entry["dedicated"]}) > 1:
+            what = f"partition.{part.name}.polarization differs between its types"
+            raise error(what, "use the same for each")
     for kind, count in scenario["processors"].items():
         own = [entry for part in found for entry in part.cores if entry["type"] == kind]
         dedicated = sum(entry["cores"] for entry in own if entry["dedicated"])
@@ -144,19 +138,11 @@ class _MachineLowering:
         self.kind = {name: at for at, name in enumerate(kinds)}
         #: Tables that the scenario omits, with their defaults.
         self.omitted: dict[Spec, Entry] = {}
-        self.group = {(one["name"], one["type"]): at for at, one in enumerate(scenario["group"])}
+        self.shares = PartitionShares(scenario, found, self.kind)
         #: Partitions whose page faults follow from references to memory.
         self.paging: list[SystemPartition] = []
         #: Volumes that several systems share, by storage server and name.
         self.shared_volumes = _shared_volumes(found)
-        self.entitled: dict[tuple[str, str], float] = {}
-        for kind in kinds:
-            own = [entry for part in found for entry in part.cores if entry["type"] == kind]
-            sharing = [entry for entry in own if not entry["dedicated"]]
-            shared = scenario["processors"][kind] - sum(one["cores"] for one in own if one["dedicated"])
-            amounts = prsm.entitlements(shared, [entry["weight"] for entry in sharing])
-            for entry, amount in zip(sharing, amounts, strict=True):
-                self.entitled[entry["name"], kind] = amount
 
     def table(self, spec: Spec, values: Entry | None, where: str) -> Entry:
         if values is not None:
@@ -179,13 +165,14 @@ class _MachineLowering:
         if machine_type is None or machine_type.ghz is None:
             speeds = [name for name, one in types.items() if one.ghz is not None]
             raise self.scenario.problem.value("machine.type", given["type"], f"one of {', '.join(speeds)}")
-        longest = self.scenario["run_time_longest"]
+        longest, processors = self.scenario["run_time_longest"], self.scenario["processors"]
         hardware_counters = self._counters(given, machine_type.generation)
         if given["cpi_time"] and hardware_counters is None:
             raise self.scenario.error(
                 "machine.cpi_time needs the hardware counters of the machine",
                 f"leave hardware_counters out, and set machine.type to one of {_types_with_counters()}",
             )
+        channels = self.table(CHANNELS, given["channels"], "machine.channels")
         return lower_table(
             MACHINE,
             given,
@@ -194,19 +181,14 @@ class _MachineLowering:
                 "megahertz": round(1000 * machine_type.ghz),
                 "types": self.kinds,
                 "type_codes": [int(codes.code("cpu_type", name)) for name in self.kinds],
-                "cores": [
-                    {"kind": at, "count": self.scenario["processors"][name]}
-                    for at, name in enumerate(self.kinds)
-                ],
+                "cores": [{"kind": at, "count": processors[name]} for name, at in self.kind.items()],
                 "run_time_ms": {
                     "longest": longest,
                     "shortest": min(prsm.SHORTEST, longest),
                     "high": prsm.OF_HIGH,
                 },
                 "counters": hardware_counters,
-                "channels": lower_table(
-                    CHANNELS, self.table(CHANNELS, given["channels"], "machine.channels"), {}
-                ),
+                "channels": lower_table(CHANNELS, channels, {}),
                 "power": None if given["power"] is None else lower_table(POWER, given["power"], {}),
             },
         )
@@ -222,67 +204,13 @@ class _MachineLowering:
             "costs": lower_table(COUNTERS, costs, {}),
         }
 
-    def groups(self) -> list[dict[str, Any]]:
-        return [
-            lower_table(
-                key_table("partitions.group"), one, {"kind": self.kind[one["type"]], "cap": self._cores(one)}
-            )
-            for one in self.scenario["group"]
-            if one["type"] in self.kind
-        ]
-
-    def _cores(self, group: Entry) -> float:
-        if group["absolute_cap"] is not None:
-            return float(group["absolute_cap"])
-        return float(group["capacity"] / self.scenario["msu_per_core"])
-
     def partition(self, part: SystemPartition, number: int) -> dict[str, Any]:
         return {
             "name": part.name,
             "number": part.common_entry("number") or number,
-            "shares": [self._share(part, entry) for entry in part.cores],
+            "shares": [self.shares.share(part, entry) for entry in part.cores],
             "vertical": any(entry["polarization"] == "vertical" for entry in part.cores),
         }
-
-    def _polarity(self, entry: Entry, entitled: float) -> tuple[int, int]:
-        """Return the vertical-high and vertical-medium cores of a partition with this entitlement."""
-        if entry["polarization"] != "vertical" or entry["dedicated"]:
-            return 0, 0
-        if prsm.is_integer(entitled):
-            self.scenario.problem.moving["integer_entitlement"] = constant("integer_entitlement").assumed()
-        polarity = prsm.vertical(entitled, entry["cores"], self.scenario["integer_entitlement"])
-        return polarity.high, polarity.medium
-
-    def _share(self, part: SystemPartition, entry: Entry) -> dict[str, Any]:
-        cores, kind = entry["cores"], entry["type"]
-        dedicated = entry["dedicated"]
-        entitled = float(cores) if dedicated else self.entitled[part.name, kind]
-        highs, mediums = self._polarity(entry, entitled)
-        online = cores if entry["unparked"] is None else entry["unparked"]
-        caps = [entry["absolute_cap"]]
-        if entry["defined_capacity"] is not None:
-            caps.append(entry["defined_capacity"] / self.scenario["msu_per_core"])
-        given = [cap for cap in caps if cap is not None]
-        names = [entry[key] for key in ("group", "capacity_group") if entry[key] is not None]
-        if len(names) > 1:
-            raise self.scenario.error(
-                f"partition.{part.name} is in group {names[0]} and in capacity_group {names[1]}",
-                "leave one out: simulated partitions are in one group",
-            )
-        return lower_table(
-            PARTITION,
-            entry,
-            {
-                "kind": self.kind[kind],
-                "cores": online,
-                "highs": min(highs, online),
-                "mediums": max(0, min(mediums, online - highs)),
-                "weight": 0 if dedicated else entry["weight"],
-                "entitlement": entitled,
-                "cap": min(given) if given else None,
-                "group": self.group[names[0], kind] if names else None,
-            },
-        )
 
     # Systems -----------------------------------------------------------------------------------
 
@@ -290,12 +218,9 @@ class _MachineLowering:
         given = part.common_entry("cp") or self.scenario["cp"]
         cp = self.table(CP, given, "cp") if part.zvm else {**CP.check({}, "cp", ScenarioErrors()), **_NO_COST}
         storage = part.common_entry("storage") or self.assumed("sim_partition_storage")
-        ipl = part.common_entry("ipl")
-        ipl_s = (
-            self.start_s - _DAY_S
-            if ipl is None
-            else _time(self.scenario, ipl, 0.0, f"partition.{part.name}.ipl")
-        )
+        ipl, ipl_s = part.common_entry("ipl"), self.start_s - _DAY_S
+        if ipl is not None:
+            ipl_s = _time(self.scenario, ipl, 0.0, f"partition.{part.name}.ipl")
         users = part.users or _loads(part)
         indices = {
             "user": _places(users),
@@ -303,13 +228,11 @@ class _MachineLowering:
             "volume": _places(part.volumes),
             "control_unit": _places(part.control_units),
         }
-        locks = list(
-            dict.fromkeys(
-                step["lock"] for one in part.transactions for step in one["step"] if step["lock"] is not None
-            )
-        )
+        steps = [step for one in part.transactions for step in one["step"]]
+        locks = list(dict.fromkeys(step["lock"] for step in steps if step["lock"] is not None))
         indices["lock"] = {name: at for at, name in enumerate(locks)}
-        working = {name for one in part.transactions for step in one["step"] for name in users_of(step)}
+        working = {name for step in steps for name in users_of(step)}
+        smt, mode = part.cores[0]["smt"], zvm_limits.mode(part.cores[0]["mode"])
         lowered_users = [self._user(user, cp, indices, working) for user in users]
         return {
             "name": part.system,
@@ -317,12 +240,9 @@ class _MachineLowering:
             "release": writer_plans.release_mark(part.common_entry("records")),
             "transaction_ends": bool(part.common_entry("transaction_ends")),
             "ipl_tod": tod_from_unix_us(round(ipl_s * 1e6)),
-            "mode": zvm_limits.mode(part.cores[0]["mode"]).code,
-            "multithreading": zvm_limits.numbers_per_core(part.cores[0]["smt"]) > 1,
-            "threads": [
-                zvm_limits.threads(zvm_limits.mode(part.cores[0]["mode"]), part.cores[0]["smt"], kind)
-                for kind in self.kinds
-            ],
+            "mode": mode.code,
+            "multithreading": zvm_limits.numbers_per_core(smt) > 1,
+            "threads": [zvm_limits.threads(mode, smt, kind) for kind in self.kinds],
             "storage_mib": storage,
             "faults": self._faults(part, cp, storage, lowered_users),
             "cp": self._cp(part, cp),
@@ -373,9 +293,8 @@ class _MachineLowering:
         """Return whether page faults follow from references to memory."""
         pages = [user["working_set_mib"] for user in users] + [space["storage"] for space in part.spaces]
         frames = storage * (100 - cp["nonpageable"]) * (100 - cp["available_high"]) / 1e4
-        computed = part.zvm and page_faults.computed(
-            self.scenario, part, cp["page_faults"], sum(pages), frames
-        )
+        kind = cp["page_faults"]
+        computed = part.zvm and page_faults.computed(self.scenario, part, kind, sum(pages), frames)
         if computed:
             self.paging.append(part)
         return computed
@@ -393,6 +312,7 @@ class _MachineLowering:
         maximum = None
         if user["limit"] != "none":
             maximum = _share(user["maximum_relative"], user["maximum_absolute"])
+        cost = self._simulation_cost(load, cp)
         return lower_table(
             USER,
             user,
@@ -405,12 +325,7 @@ class _MachineLowering:
                 "storage_mib": storage,
                 "working_set_mib": working_set,
                 "loads": [
-                    lower_table(
-                        LOAD,
-                        load,
-                        {"demand_pct": demand, "simulation_cost_us": self._simulation_cost(load, cp)},
-                        indices,
-                    )
+                    lower_table(LOAD, load, {"demand_pct": demand, "simulation_cost_us": cost}, indices)
                     for demand in _demands(user, transactions=user["name"] in working)
                 ],
                 "quantum_ms": load["quantum"],
@@ -442,15 +357,12 @@ class _MachineLowering:
         if quiesce is None:
             quiesce = "NOLIMIT" if entry["immediate"] else self.assumed("relocation_maxquiesce")
         writes = [[touched if entry["changing"] is None else entry["changing"], entry["change_rate"]]]
-        target = next(
-            (
-                [at, index]
-                for at, other in enumerate(self.parts)
-                if other.zvm and other.system == entry["to"]
-                for index, one in enumerate(other.users)
-                if one["name"] == entry["user"]
-            ),
-            None,
+        targets = (
+            [at, index]
+            for at, other in enumerate(self.parts)
+            if other.zvm and other.system == entry["to"]
+            for index, one in enumerate(other.users)
+            if one["name"] == entry["user"]
         )
         return lower_table(
             RELOCATION,
@@ -459,7 +371,7 @@ class _MachineLowering:
                 "maxquiesce_s": None if isinstance(quiesce, str) else quiesce,
                 "touched_mib": touched,
                 "walk_s": entry["walk"] / 1000 * touched / 1024,
-                "target": target,
+                "target": next(targets, None),
                 "writes": [list(kind) for kind in entry["writes"]] or writes,
             },
             indices,
@@ -500,83 +412,29 @@ class _MachineLowering:
         shares = None
         if entry["minidisk_share"] is not None:
             shares = [entry["minidisk_share"], entry["paging_share"]]
-        ranks = {one["ranks"] for one in self.scenario["control_unit"] if one["server"] == entry["server"]}
-        if entry["server"] is not None and len(ranks) > 1:
-            raise self.scenario.error(
-                f"control_unit.{entry['name']}.ranks differs from that of others of {entry['server']}",
-                "use the same for each",
-            )
+        units, server = self.scenario["control_unit"], entry["server"]
+        same = [entry] if server is None else [one for one in units if one["server"] == server]
+        if len({one["ranks"] for one in same}) > 1:
+            what = f"control_unit.{entry['name']}.ranks differs from that of others of {server}"
+            raise self.scenario.error(what, "use the same for each")
+        # Control units of one storage server have the number of the first.
+        first = units.index(same[0])
         ssid = index + 1 if entry["ssid"] is None else entry["ssid"]
-        return lower_table(
-            CONTROL_UNIT, entry, {"ssid": ssid, "shares": shares, "server": self._server(entry)}
-        )
-
-    def _server(self, entry: Entry) -> int:
-        """Return the number of a control unit's storage server: of those that share one, the first's."""
-        entries = self.scenario["control_unit"]
-        return min(
-            at
-            for at, one in enumerate(entries)
-            if one is entry or (entry["server"] is not None and one["server"] == entry["server"])
-        )
+        return lower_table(CONTROL_UNIT, entry, {"ssid": ssid, "shares": shares, "server": first})
 
     def _volumes(self, part: SystemPartition, indices: Indices) -> list[Entry]:
         used = {volume["device"] for volume in part.volumes}
         numbers = (number for number in range(_FIRST_DEVICE, 0x10000) if number not in used)
-        return [
-            lower_table(
-                VOLUME,
-                volume,
-                {
-                    "device": _free_device_number(numbers) if volume["device"] is None else volume["device"],
-                    "shared": self.shared_volumes.get(_shared_name(part, volume)),
-                },
-                indices,
-            )
-            for volume in part.volumes
-        ]
+        lowered = []
+        for volume in part.volumes:
+            device = _free_device_number(numbers) if volume["device"] is None else volume["device"]
+            shared = self.shared_volumes.get(_shared_name(part, volume))
+            lowered.append(lower_table(VOLUME, volume, {"device": device, "shared": shared}, indices))
+        return lowered
 
     def _commands(self, part: SystemPartition, indices: Indices) -> list[Entry]:
         commands = sorted(part.commands, key=lambda command: float(command["at"]))
         return [lower_table(COMMAND, one, {"action": self._action(part, one, indices)}) for one in commands]
-
-    def _weights(self, command: Entry) -> list[Entry]:
-        """Return what the partitions that share a type are entitled to from a change of a weight on."""
-        kind = command["type"]
-        sharing = {
-            number: entry
-            for number, part in enumerate(self.parts)
-            for entry in part.cores
-            if entry["type"] == kind and not entry["dedicated"]
-        }
-        weights = {number: entry["weight"] for number, entry in sharing.items()}
-        changes = sorted(
-            (
-                (one["at"], number, one)
-                for number, part in enumerate(self.parts)
-                for one in part.commands
-                if one["do"] == "set weight" and one["type"] == kind
-            ),
-            key=lambda change: change[:2],
-        )
-        for _, number, one in changes:
-            weights[number] = one["weight"]
-            if one is command:
-                break
-        dedicated = sum(
-            entry["cores"]
-            for part in self.parts
-            for entry in part.cores
-            if entry["type"] == kind and entry["dedicated"]
-        )
-        shared = self.scenario["processors"][kind] - dedicated
-        amounts = prsm.entitlements(shared, list(weights.values()))
-        found = []
-        for (number, weight), entitled in zip(weights.items(), amounts, strict=True):
-            highs, mediums = self._polarity(sharing[number], entitled)
-            found.append({"partition": number, "weight": weight, "entitlement": entitled,
-                          "highs": highs, "mediums": mediums})  # fmt: skip
-        return found
 
     def _action(self, part: SystemPartition, command: Entry, indices: Indices) -> Entry:
         action = command["do"].replace(" ", "_")
@@ -589,7 +447,7 @@ class _MachineLowering:
         elif action == "set_cu":
             computed["shares"] = [command["minidisk_share"], command["paging_share"]]
         elif action == "set_weight":
-            computed["weights"] = self._weights(command)
+            computed["weights"] = self.shares.after(command)
         elif action == "set_cap":
             computed["partition"] = self.parts.index(part)
         if command["type"] is not None:
@@ -633,10 +491,8 @@ def _shared_name(part: SystemPartition, volume: Entry) -> tuple[str, str] | None
 def _free_device_number(numbers: Iterator[int]) -> int:
     number = next(numbers, None)
     if number is None:
-        raise ScenarioError(
-            "there are more volumes than device numbers",
-            expected=f"at most {0x10000 - _FIRST_DEVICE:,} volumes",
-        )
+        expected = f"at most {0x10000 - _FIRST_DEVICE:,} volumes"
+        raise ScenarioError("there are more volumes than device numbers", expected=expected)
     return number
 
 
@@ -688,9 +544,8 @@ def _loads(part: SystemPartition) -> list[Entry]:
 
 
 def _transaction(entry: Entry, indices: Indices) -> Entry:
-    return lower_table(
-        TRANSACTION, entry, {"steps": [_step(step, indices) for step in entry["step"]]}, indices
-    )
+    steps = [_step(step, indices) for step in entry["step"]]
+    return lower_table(TRANSACTION, entry, {"steps": steps}, indices)
 
 
 def _step(step: Entry, indices: Indices) -> Entry:

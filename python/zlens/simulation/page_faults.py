@@ -33,20 +33,16 @@ def computed(
     short = needed > frames
     room = f"{needed:,.0f} MiB in use, {frames:,.0f} MiB of frames"
     given = next((user for user in part.users if user["load"] and user["load"]["page_rate"]), None)
-    computed_by = next(
-        (
-            f"{table}.{one['name']}.{key}"
-            for table, entries in (("user", part.users), ("space", part.spaces))
-            for one in entries
-            for key in ("references", "reserve")
-            if one[key]
-        ),
-        f"space.{part.spaces[0]['name']}"
-        if part.spaces
-        else "set reserved"
-        if any(command["do"] == "set reserved" for command in part.commands)
-        else None,
-    )
+    computing = [
+        f"{table}.{one['name']}.{key}"
+        for table, entries in (("user", part.users), ("space", part.spaces))
+        for one in entries
+        for key in ("references", "reserve")
+        if one[key]
+    ]
+    computing += [f"space.{space['name']}" for space in part.spaces]
+    computing += [command["do"] for command in part.commands if command["do"] == "set reserved"]
+    computed_by = next(iter(computing), None)
     if given is not None:
         path = f"user.{given['name']}.load.page_rate"
         if kind == "computed" or computed_by:

@@ -57,18 +57,9 @@ def _transaction(scenario: Scenario, class_: Entry, stations: dict[str, Entry]) 
     if class_["rate"] is None:
         if not class_["customers"]:
             raise scenario.error(f"{path} has no customers", "write customers = 1 or more")
-        return {
-            "name": class_["name"],
-            "customers": class_["customers"],
-            "think": class_["think"],
-            "step": steps,
-        }
+        kept = {key: class_[key] for key in ("name", "customers", "think")}
+        return {**kept, "step": steps}
     if not class_["rate"]:
         raise scenario.error(f"{path}.rate is 0", "write a rate above 0")
-    return {
-        "name": class_["name"],
-        "rate": class_["rate"],
-        "rate_variation": variation,
-        "most": _MOST,
-        "step": steps,
-    }
+    kept = {key: class_[key] for key in ("name", "rate")}
+    return {**kept, "rate_variation": variation, "most": _MOST, "step": steps}

@@ -92,12 +92,9 @@ def prepare(
     """Check and lower a scenario parsed from TOML; ScenarioError if it cannot be simulated."""
     name = values.get("model")
     if not isinstance(name, str):
-        raise ScenarioError(
-            "model is missing: model that the scenario is for",
-            file=file,
-            expected=f"one of {', '.join(simulation.SIMULATED)}",
-            cure='add model = "shares"',
-        )
+        message, expected = "model is missing: model that the scenario is for", simulation.SIMULATED
+        cure = 'add model = "shares"'
+        raise ScenarioError(message, file=file, expected=f"one of {', '.join(expected)}", cure=cure)
     overrides = {"seed": seed, "seconds": None if hours is None else 3600 * hours}
     for key, value in overrides.items():
         values = values if value is None else set_value(values, f"simulation.{key}", value)
@@ -109,22 +106,18 @@ def prepare(
         machine_scenario = scenario
         if machine is not scenario.values:
             shared = {key: scenario[key] for key in ("title", "simulation", "machine", "cp")}
-            # A model's values of CP replace defaults, but not values of the scenario itself.
-            cp_values = (
-                {"cp": {**(shared["cp"] or {}), **machine["cp"], **values.get("cp", {})}}
-                if "cp" in machine
-                else {}
-            )
-            converted = _plain({**machine, **_plain(shared), **cp_values})
+            if "cp" in machine:
+                # A model's values of CP replace defaults, but not values of the scenario itself.
+                shared["cp"] = {**(shared["cp"] or {}), **machine["cp"], **values.get("cp", {})}
+            converted = _plain({**machine, **_plain(shared)})
             # Lines of a converted scenario differ from the lines of its text.
             machine_scenario = check_scenario(SPEC, converted, problem=replace(scenario.problem, text=None))
         lowered = lower_scenario(machine_scenario)
     except ScenarioError as error:
         error.file = error.file or file
         raise
-    return PreparedScenario(
-        name, machine_scenario.title, lowered, tuple(_constants(name, values, machine_scenario)), policy
-    )
+    constants = tuple(_constants(name, values, machine_scenario))
+    return PreparedScenario(name, machine_scenario.title, lowered, constants, policy)
 
 
 def prepare_seeds(
@@ -186,10 +179,7 @@ def layouts(release: str | None = None) -> str:
 
 
 def simulate(
-    ready: Sequence[PreparedScenario],
-    output: str,
-    *,
-    progress: Progress | None = None,
+    ready: Sequence[PreparedScenario], output: str, *, progress: Progress | None = None
 ) -> list[SimulationRun]:
     """Simulate each prepared scenario into files of its own; several run in parallel.
 
@@ -198,9 +188,14 @@ def simulate(
     An interrupt ends them after the current interval, with complete files.
     """
     paths = [outputs(one, output, number, len(ready)) for number, one in enumerate(ready, 1)]
+
+    def report(seconds: float) -> None:
+        if progress is not None:
+            progress(round(seconds), round(ready[0].lowered.scenario["seconds"]), "simulating")
+
     with _interruptible() as interrupted:
         if len(ready) == 1:
-            return [_one(ready[0], paths[0], progress, interrupted)]
+            return [_run(ready[0], paths[0], report, interrupted)]
         return _run_parallel(ready, paths, progress, interrupted)
 
 
@@ -236,18 +231,6 @@ def _interruptible() -> Iterator[Callable[[], bool]]:
         yield lambda: bool(signals)
     finally:
         signal.signal(signal.SIGINT, previous)
-
-
-def _one(
-    ready: PreparedScenario, paths: dict[str, str], progress: Progress | None, interrupted: Callable[[], bool]
-) -> SimulationRun:
-    total = ready.lowered.scenario["seconds"]
-
-    def report(seconds: float) -> None:
-        if progress is not None:
-            progress(round(seconds), round(total), "simulating")
-
-    return _run(ready, paths, report, interrupted)
 
 
 def _run(

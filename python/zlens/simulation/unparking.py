@@ -86,13 +86,10 @@ def machine(scenario: Scenario) -> dict[str, Any]:
 def _others(scenario: Scenario, own: float) -> list[tuple[str, float, float]]:
     """Return name, entitlement and demand of the other partitions, in cores."""
     if scenario["partition"]:
+        wanted = ("used" if one["demand"] is None else "demand" for one in scenario["partition"])
         return [
-            (
-                one["name"],
-                one["entitlement"] / 100,
-                (one["used"] if one["demand"] is None else one["demand"]) / 100,
-            )
-            for one in scenario["partition"]
+            (one["name"], one["entitlement"] / 100, one[key] / 100)
+            for one, key in zip(scenario["partition"], wanted, strict=True)
         ]
     excess = (scenario["excess"] or 0.0) / 100
     if not excess and own == int(own):

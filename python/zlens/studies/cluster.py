@@ -63,12 +63,10 @@ def shared_subjects(
         if name and sources.setdefault(str(system), str(source)) == source:
             members = uses.setdefault(str(name), {})
             members[str(system)] = _added(mean, members.get(str(system), 0.0))
-    subjects = [
-        SharedSubject(
-            name, None if None in members.values() else math.fsum(filter(None, members.values())), members
-        )
-        for name, members in uses.items()
-    ]
+    subjects = []
+    for name, members in uses.items():
+        together = None if None in members.values() else math.fsum(filter(None, members.values()))
+        subjects.append(SharedSubject(name, together, members))
     return sorted(subjects, key=lambda subject: (-(subject.together or 0.0), subject.name))
 
 

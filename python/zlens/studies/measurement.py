@@ -10,6 +10,7 @@ from msgspec import Struct, field
 
 from zlens.catalog import aggregation, expressions, measures
 from zlens.errors import InputError
+from zlens.models.optional_numbers import difference, product, ratio
 from zlens.schema.wording import phrase
 
 if TYPE_CHECKING:
@@ -135,11 +136,8 @@ def _of_session(session: CoreSession, path: str) -> MeasuredRun:
         complete = [row for row in complete if row["source"] == best]
         rows = [row for row in rows if row["source"] == best]
     if not complete:
-        raise InputError(
-            "this window has no data on the utilization of processors",
-            file=path,
-            cure=phrase("look_at_times"),
-        )
+        message = "this window has no data on the utilization of processors"
+        raise InputError(message, file=path, cure=phrase("look_at_times"))
     notes = []
     with_etr = [row for row in complete if row["etr"] is not None]
     if with_etr and len(with_etr) < len(complete):
@@ -207,14 +205,11 @@ def _means(rows: list[Row]) -> dict[str, float | None]:
     online = mean("online")
 
     def summed(name: str) -> float | None:
-        share = mean(name)
-        return None if share is None or online is None else share * online
+        return product(mean(name), online)
 
     etr = mean("etr")
     rate, cycles, finite = map(over_time, ("instruction_rate", "cycle_rate", "finite_rate"))
-    cpi = cycles / rate if cycles is not None and rate else None
-    waiting = finite / rate if finite is not None and rate else None
-    response = mean("response_s")
+    cpi, waiting = ratio(cycles, rate), ratio(finite, rate)
     return {
         "processors": online,
         "unparked": mean("unparked"),
@@ -223,11 +218,11 @@ def _means(rows: list[Row]) -> dict[str, float | None]:
         "chargeable_pct": summed("chargeable_cp_pct"),
         "nonchargeable_pct": summed("nonchargeable_cp_pct"),
         "etr": etr or None,
-        "response_ms": None if response is None else 1000 * response,
-        "instructions_given": rate / etr if rate and etr else None,
+        "response_ms": product(1000, mean("response_s")),
+        "instructions_given": ratio(rate or None, etr),
         "cpi_given": cpi,
         "finite_cpi": waiting,
-        "complexity_cpi": None if cpi is None or waiting is None else cpi - waiting,
+        "complexity_cpi": difference(cpi, waiting),
         "ghz": mean("ghz"),
     }
 

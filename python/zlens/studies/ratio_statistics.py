@@ -32,15 +32,10 @@ def ratio_spread(values: Sequence[float]) -> RatioSpread:
     """Spread of ratios above 0."""
     if not values:
         return RatioSpread(0, None, None, None, None, None, None)
-    return RatioSpread(
-        len(values),
-        statistics.fmean(values),
-        statistics.stdev(values) if len(values) > 1 else None,
-        math.exp(statistics.fmean(map(math.log, values))),
-        statistics.median(values),
-        min(values),
-        max(values),
-    )
+    deviation = statistics.stdev(values) if len(values) > 1 else None
+    geometric = math.exp(statistics.fmean(map(math.log, values)))
+    middle = (statistics.median(values), min(values), max(values))
+    return RatioSpread(len(values), statistics.fmean(values), deviation, geometric, *middle)
 
 
 def outlier_scores(values: Sequence[float | None]) -> list[float | None]:

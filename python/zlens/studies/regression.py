@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import glob
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from itertools import compress
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import astuple
 
-from zlens.models.optional_numbers import ratio
+from zlens.models.optional_numbers import product, ratio
 from zlens.models.scenario import Scenario, example
 from zlens.models.scenario_keys import key_table
 from zlens.rendering.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable, Value
@@ -21,7 +23,7 @@ from zlens.rendering.answer_columns import answer_columns
 from zlens.rendering.charts import MOST_BARS, Chart, ChartSeries
 from zlens.studies.measurement import MeasuredRun, resolve_path
 from zlens.studies.notes import AS_PUBLISHED, machine_note, run_notes, shorten_list, shorten_notes
-from zlens.studies.ratio_statistics import RatioSpread, outlier_scores, ratio_spread
+from zlens.studies.ratio_statistics import outlier_scores, ratio_spread
 from zlens.studies.run_keys import run_of
 from zlens.studies.run_tables import other_numbers, window
 from zlens.studies.runs import WorkloadRun
@@ -58,28 +60,21 @@ _ROUNDING = 1e-9
 def solve(scenario: Scenario, *, as_published: bool = False) -> Answer:
     pairs = _pairs(scenario, as_published)
     criterion, max_score = scenario["criterion"], scenario["outlier_score"]
-    etr_scores, itr_scores = (
-        outlier_scores([pair.etrr for pair in pairs]),
-        outlier_scores([pair.itrr for pair in pairs]),
-    )
-    outliers = [
-        len(pairs) >= _FEWEST
-        and max((abs(score) for score in pair_scores if score is not None), default=0.0) > max_score
-        for pair_scores in zip(etr_scores, itr_scores, strict=True)
+    scores = [
+        *zip(pairs, outlier_scores([pair.etrr for pair in pairs]), strict=True),
+        *zip(pairs, outlier_scores([pair.itrr for pair in pairs]), strict=True),
     ]
+    outlying = {pair.name for pair, score in scores if score is not None and abs(score) > max_score}
+    outliers = outlying if len(pairs) >= _FEWEST else set()
     verdicts = [pair.verdict(criterion) for pair in pairs]
+    runs = [each for pair in pairs for each in zip(pair.runs, pair.measured, strict=True)]
     tables = [
         _summary(pairs, outliers),
-        _groups(pairs, verdicts),
+        _groups(pairs, criterion),
         _table(pairs, verdicts, outliers),
-        other_numbers([run for pair in pairs for run in pair.runs]),
-        window([
-            (run.name, measured)
-            for pair in pairs
-            for run, measured in zip(pair.runs, pair.measured, strict=True)
-            if measured is not None
-        ]),
-    ]  # fmt: skip
+        other_numbers([run for run, _ in runs]),
+        window([(run.name, measured) for run, measured in runs if measured is not None]),
+    ]
     return Answer(
         "regression",
         scenario.title or "A regression study",
@@ -97,44 +92,36 @@ def _pairs(scenario: Scenario, as_published: bool) -> list[RunPair]:
     for location, values in _expand_patterns(scenario):
         name = values["name"]
         if name in seen:
-            raise problem.general_error(f'{location}.name is a duplicate: "{name}"', cure="use unique names")
+            raise problem.general_error(f'{location}.name is a duplicate: "{name}"', "use unique names")
         seen.add(name)
         sides = [(side, values[side]) for side in ("base", "comparison") if values[side] is not None]
         ratios = [key for key in ("etrr", "itrr") if values[key] is not None]
         if sides and ratios:
-            raise problem.general_error(
-                f"{location} has {ratios[0]} and runs",
-                cure=f"leave out {ratios[0]}, which follows from the runs",
-            )
+            cure = f"leave out {ratios[0]}, which follows from the runs"
+            raise problem.general_error(f"{location} has {ratios[0]} and runs", cure)
         if not sides and not ratios:
-            raise problem.general_error(
-                f"{location} has no ratio", expected="base and comparison, or etrr and itrr", cure="add them"
-            )
+            expected = "base and comparison, or etrr and itrr"
+            raise problem.general_error(f"{location} has no ratio", "add them", expected)
         if not sides:
             pairs.append(RunPair(name, values["group"], values["etrr"], values["itrr"]))
             continue
         if len(sides) == 1:
             missing = "comparison" if sides[0][0] == "base" else "base"
-            raise problem.general_error(f"{location}.{missing} is missing", cure=f"add {missing}")
-        runs = [
-            run_of(
-                run_values, f"{location}.{side}", problem, name=f"{name}, {side}", as_published=as_published
-            )
-            for side, run_values in sides
-        ]
-        (base, _), (comparison, _) = runs
+            raise problem.general_error(f"{location}.{missing} is missing", f"add {missing}")
+        found = []
+        for side, given in sides:
+            place, shown = f"{location}.{side}", f"{name}, {side}"
+            found.append(run_of(given, place, problem, name=shown, as_published=as_published))
+        runs, measured = zip(*found, strict=True)
+        base, comparison = runs
         etrr, itrr = ratio(comparison.etr, base.etr), ratio(comparison.itr, base.itr)
         if etrr is None and itrr is None:
             raise problem.general_error(
                 f"{location}, {name}, has no throughput for both runs",
-                expected="etr of both, or itr, or files with throughput",
-                cure=f"add {location}.base.etr and {location}.comparison.etr",
+                f"add {location}.base.etr and {location}.comparison.etr",
+                "etr of both, or itr, or files with throughput",
             )
-        pairs.append(
-            RunPair(
-                name, values["group"], etrr, itrr, (base, comparison), tuple(measured for _, measured in runs)
-            )
-        )
+        pairs.append(RunPair(name, values["group"], etrr, itrr, runs, measured))
     return pairs
 
 
@@ -160,17 +147,9 @@ def _expand_patterns(scenario: Scenario) -> Iterator[tuple[str, dict[str, Any]]]
                         f"{location}: {file} has no partner among {patterns[other]!r}",
                         expected=f"a file with {', '.join(map(repr, texts))} in place of *",
                     )
-        for texts, base in found["base"].items():
-            comparison = found["comparison"][texts]
-            yield (
-                location,
-                values
-                | {
-                    "name": " ".join([values["name"], *texts]),
-                    "base": values["base"] | {"file": base},
-                    "comparison": values["comparison"] | {"file": comparison},
-                },
-            )
+        for texts in found["base"]:
+            sides = {side: values[side] | {"file": found[side][texts]} for side in found}
+            yield location, values | {"name": " ".join([values["name"], *texts])} | sides
 
 
 def _matching_files(pattern: str, base_file: str | None) -> dict[tuple[str, ...], str]:
@@ -187,12 +166,9 @@ def _chart(pairs: Sequence[RunPair]) -> Chart:
     """Return bars of each pair, or the sorted ratios if there are too many pairs."""
     title = "Comparison in percent of the base"
     if len(pairs) <= MOST_BARS:
-        series = tuple(
-            ChartSeries(heading, [None if ratio is None else 100 * ratio for ratio in ratios])
-            for heading, ratios in (
-                ("ETR", [pair.etrr for pair in pairs]),
-                ("ITR", [pair.itrr for pair in pairs]),
-            )
+        series = (
+            ChartSeries("ETR", [product(100, pair.etrr) for pair in pairs]),
+            ChartSeries("ITR", [product(100, pair.itrr) for pair in pairs]),
         )
         return Chart(title, "bars", [pair.name for pair in pairs], series, "%")
     positions = [float(position) for position in range(1, len(pairs) + 1)]
@@ -200,21 +176,18 @@ def _chart(pairs: Sequence[RunPair]) -> Chart:
     for _, heading, values in _known_ratios(pairs):
         rising: list[float | None] = [100 * value for value in sorted(values)]
         ordered.append(ChartSeries(heading, rising + [None] * (len(positions) - len(rising))))
-    return Chart(
-        f"{title}, in order", "lines", positions, tuple(ordered), "%", "pairs, each ratio separately"
-    )
+    along = "pairs, each ratio separately"
+    return Chart(f"{title}, in order", "lines", positions, tuple(ordered), "%", along)
 
 
 def _figures(pairs: Sequence[RunPair], verdicts: Sequence[str]) -> Iterator[AnswerFigure]:
     for key, heading, values in _known_ratios(pairs):
-        statistics = ratio_spread(values)
-        yield AnswerFigure(f"{key}_mean", statistics.mean, "", f"{heading} ratio, mean", 3)
-        yield AnswerFigure(
-            f"{key}_deviation", statistics.deviation, "", f"{heading} ratio, standard deviation", 3
-        )
-    yield AnswerFigure(
-        "worse", float(verdicts.count("worse")), f"of {len(pairs):,}", "Worse than the criterion", 0
-    )
+        spread = ratio_spread(values)
+        yield AnswerFigure(f"{key}_mean", spread.mean, "", f"{heading} ratio, mean", 3)
+        text = f"{heading} ratio, standard deviation"
+        yield AnswerFigure(f"{key}_deviation", spread.deviation, "", text, 3)
+    worse = float(verdicts.count("worse"))
+    yield AnswerFigure("worse", worse, f"of {len(pairs):,}", "Worse than the criterion", 0)
 
 
 def _known_ratios(pairs: Sequence[RunPair]) -> Iterator[tuple[str, str, list[float]]]:
@@ -225,34 +198,24 @@ def _known_ratios(pairs: Sequence[RunPair]) -> Iterator[tuple[str, str, list[flo
 _SPREAD = answer_columns("studies", "spread")
 
 
-def _row(statistics: RatioSpread) -> tuple[Value, ...]:
-    return (
-        statistics.count,
-        statistics.mean,
-        statistics.deviation,
-        statistics.geometric,
-        statistics.median,
-        statistics.least,
-        statistics.most,
-    )
+def _without(pairs: Sequence[RunPair], names: Collection[str]) -> list[RunPair]:
+    return [pair for pair in pairs if pair.name not in names]
 
 
-def _summary(pairs: Sequence[RunPair], outliers: Sequence[bool]) -> AnswerTable:
-    rows: list[tuple[Value, ...]] = [
-        (f"{heading} ratio", *_row(ratio_spread(values))) for _, heading, values in _known_ratios(pairs)
+def _summary(pairs: Sequence[RunPair], outliers: Collection[str]) -> AnswerTable:
+    sets = [("ratio", pairs)]
+    if outliers:
+        sets.append(("ratio, without outliers", _without(pairs, outliers)))
+    rows = [
+        (f"{heading} {what}", *astuple(ratio_spread(values)))
+        for what, some in sets
+        for _, heading, values in _known_ratios(some)
     ]
-    if any(outliers):
-        rest = [pair for pair, is_outlier in zip(pairs, outliers, strict=True) if not is_outlier]
-        rows += [
-            (f"{heading} ratio, without outliers", *_row(ratio_spread(values)))
-            for _, heading, values in _known_ratios(rest)
-        ]
-    return AnswerTable(
-        "summary", "Ratios, comparison / base", (AnswerColumn("ratio", "Ratio"), *_SPREAD), rows
-    )
+    columns = (AnswerColumn("ratio", "Ratio"), *_SPREAD)
+    return AnswerTable("summary", "Ratios, comparison / base", columns, rows)
 
 
-def _groups(pairs: Sequence[RunPair], verdicts: Sequence[str]) -> AnswerTable | None:
+def _groups(pairs: Sequence[RunPair], criterion: float) -> AnswerTable | None:
     groups = list(dict.fromkeys(pair.group for pair in pairs))
     if groups == [None]:
         return None
@@ -265,58 +228,37 @@ def _groups(pairs: Sequence[RunPair], verdicts: Sequence[str]) -> AnswerTable | 
     rows: list[tuple[Value, ...]] = []
     for group in groups:
         group_pairs = [pair for pair in pairs if pair.group == group]
-        worse = sum(
-            verdict == "worse" for pair, verdict in zip(pairs, verdicts, strict=True) if pair.group == group
-        )
+        worse = sum(pair.verdict(criterion) == "worse" for pair in group_pairs)
         rows += [
-            (group, heading, *_row(ratio_spread(values)), worse)
+            (group, heading, *astuple(ratio_spread(values)), worse)
             for _, heading, values in _known_ratios(group_pairs)
         ]
     return AnswerTable("groups", "By group", columns, rows)
 
 
-def _table(pairs: Sequence[RunPair], verdicts: Sequence[str], outliers: Sequence[bool]) -> AnswerTable:
+def _table(pairs: Sequence[RunPair], verdicts: Sequence[str], outliers: Collection[str]) -> AnswerTable:
     columns = answer_columns("studies", "pairs")
-    has_scores = len(pairs) >= _FEWEST
-    rows = [
-        (
-            pair.name,
-            pair.group,
-            pair.etrr,
-            pair.itrr,
-            _cpu_ratio(pair),
-            verdict,
-            is_outlier if has_scores else None,
-        )
-        for pair, verdict, is_outlier in zip(pairs, verdicts, outliers, strict=True)
-    ]
+    rows: list[tuple[Value, ...]] = []
+    for pair, verdict in zip(pairs, verdicts, strict=True):
+        base_s, comparison_s = (run.cpu_s for run in pair.runs) if pair.runs else (None, None)
+        ratios = (pair.etrr, pair.itrr, ratio(comparison_s, base_s))
+        is_outlier = pair.name in outliers if len(pairs) >= _FEWEST else None
+        rows.append((pair.name, pair.group, *ratios, verdict, is_outlier))
     used = [
-        index
+        column.key in _ALWAYS or any(row[index] is not None for row in rows)
         for index, column in enumerate(columns)
-        if column.key in _ALWAYS or any(row[index] is not None for row in rows)
     ]
-    return AnswerTable(
-        "pairs",
-        "Pairs",
-        tuple(columns[index] for index in used),
-        [tuple(row[index] for index in used) for row in rows],
-    )
+    shown = [tuple(compress(row, used)) for row in rows]
+    return AnswerTable("pairs", "Pairs", tuple(compress(columns, used)), shown)
 
 
 _ALWAYS = ("pair", "etrr", "itrr")
 
 
-def _cpu_ratio(pair: RunPair) -> float | None:
-    if not pair.runs:
-        return None
-    base, comparison = pair.runs
-    return ratio(comparison.cpu_s, base.cpu_s)
-
-
 def _notes(
     pairs: Sequence[RunPair],
     verdicts: Sequence[str],
-    outliers: Sequence[bool],
+    outliers: Collection[str],
     criterion: float,
     as_published: bool,
 ) -> Iterator[str]:
@@ -331,8 +273,8 @@ def _notes(
             is_outside = abs(mean - 1) > criterion / 100 + _ROUNDING
             yield f"The mean {heading} ratio is {'not ' * is_outside}within {criterion:g}% of 1."
         yield from _outlier_note(key, heading, pairs, outliers)
-    if any(outliers):
-        names = [pair.name for pair, is_outlier in zip(pairs, outliers, strict=True) if is_outlier]
+    if outliers:
+        names = [pair.name for pair in pairs if pair.name in outliers]
         yield f"Look at the outliers one by one: {shorten_list(names, '; ')}."
     if len(pairs) < _FEWEST:
         yield "With so few pairs mean and deviation mean little, and outliers cannot be detected."
@@ -355,21 +297,17 @@ def _pair_notes(pairs: Sequence[RunPair]) -> Iterator[str]:
 
 
 def _outlier_note(
-    key: str, heading: str, pairs: Sequence[RunPair], outliers: Sequence[bool]
+    key: str, heading: str, pairs: Sequence[RunPair], outliers: Collection[str]
 ) -> Iterator[str]:
     """Yield a note if a few outliers cause most of the deviation."""
-    if not any(outliers):
+    if not outliers:
         return
-    all_pairs = ratio_spread([value for pair in pairs if (value := getattr(pair, key)) is not None])
-    rest = ratio_spread(
-        [
-            value
-            for pair, is_outlier in zip(pairs, outliers, strict=True)
-            if not is_outlier and (value := getattr(pair, key)) is not None
-        ]
+    of_all, of_rest = (
+        ratio_spread([value for pair in some if (value := getattr(pair, key)) is not None]).deviation
+        for some in (pairs, _without(pairs, outliers))
     )
-    if all_pairs.deviation and rest.deviation is not None and rest.deviation < all_pairs.deviation / 2:
+    if of_all and of_rest is not None and of_rest < of_all / 2:
         yield (
-            f"The deviation of the {heading} ratio, {all_pairs.deviation:.3f}, is mostly due to outliers; "
-            f"without them it is {rest.deviation:.3f}."
+            f"The deviation of the {heading} ratio, {of_all:.3f}, is mostly due to outliers; "
+            f"without them it is {of_rest:.3f}."
         )

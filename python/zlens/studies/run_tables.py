@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from operator import attrgetter
 
 from zlens.rendering.answer import AnswerColumn, AnswerTable
-from zlens.rendering.answer_columns import answer_table
+from zlens.rendering.answer_columns import answer_columns, answer_table
 from zlens.studies.measurement import MeasuredRun
 from zlens.studies.runs import WorkloadRun
 
@@ -34,13 +34,6 @@ def window(runs: Sequence[tuple[str, MeasuredRun]]) -> AnswerTable | None:
     """Return the table of the sources of measured runs; None without runs."""
     if not runs:
         return None
-    rows = [
-        (
-            name,
-            *attrgetter("file", "system", "machine", "release", "first", "last", "intervals", "seconds")(
-                measured
-            ),
-        )
-        for name, measured in runs
-    ]
+    keys = [column.key for column in answer_columns("studies", "measured")[1:]]
+    rows = [(name, *attrgetter(*keys)(measured)) for name, measured in runs]
     return answer_table("studies", "measured", "Measured", rows)

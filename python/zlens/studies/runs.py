@@ -13,7 +13,7 @@ from functools import cached_property
 from msgspec import Struct, field
 
 from zlens.models.capacity import scaling
-from zlens.models.optional_numbers import ratio
+from zlens.models.optional_numbers import difference, product, ratio
 from zlens.models.smt import bounds as smt_bounds
 from zlens.models.smt import metrics as smt_metrics
 
@@ -122,7 +122,7 @@ class WorkloadRun(Struct, frozen=True, dict=True):
 
     def per_transaction(self, busy_pct: float | None) -> float | None:
         """Return CPU seconds per transaction from busy summed over all processors, percent of one."""
-        return None if busy_pct is None else ratio(busy_pct / 100, self.etr)
+        return ratio(ratio(busy_pct, 100), self.etr)
 
     @cached_property
     def cpu_s(self) -> float | None:
@@ -183,9 +183,7 @@ class WorkloadRun(Struct, frozen=True, dict=True):
         return self._part_s(self.finite_cpi)
 
     def _part_s(self, part_cpi: float | None) -> float | None:
-        if self.cpu_s is None or part_cpi is None:
-            return None
-        return ratio(self.cpu_s * part_cpi, self.cpi)
+        return ratio(product(self.cpu_s, part_cpi), self.cpi)
 
     # Threads --------------------------------------------------------------------------------------
 
@@ -195,10 +193,9 @@ class WorkloadRun(Struct, frozen=True, dict=True):
         if not self.core_busy_pct or self.total is None or self.cores is None:
             return smt_metrics.CoreMetrics()
         density = smt_metrics.density_of(self.core_busy_pct * self.cores, [self.total])
-        maximum = None if self.maximum_pct is None else self.maximum_pct / 100
         if density is None:
             return smt_metrics.CoreMetrics()
-        return smt_metrics.by_density(density, maximum, self.core_busy_pct / 100)
+        return smt_metrics.by_density(density, ratio(self.maximum_pct, 100), self.core_busy_pct / 100)
 
     @cached_property
     def slowdown(self) -> float | None:
@@ -212,21 +209,19 @@ class WorkloadRun(Struct, frozen=True, dict=True):
     @cached_property
     def alone_s(self) -> float | None:
         """CPU seconds per transaction with one thread per core."""
-        return None if self.cpu_s is None or self.slowdown is None else self.cpu_s / self.slowdown
+        return ratio(self.cpu_s, self.slowdown)
 
     # Clients and servers --------------------------------------------------------------------------
 
     @cached_property
     def client_s(self) -> float | None:
         """CPU seconds per transaction used by clients (utilization law)."""
-        if self.clients is None or self.client_busy_pct is None:
-            return None
-        return self.per_transaction(self.clients * self.client_busy_pct)
+        return self.per_transaction(product(self.clients, self.client_busy_pct))
 
     @cached_property
     def server_s(self) -> float | None:
         """CPU seconds per transaction used by all but the clients."""
-        return None if self.cpu_s is None or self.client_s is None else self.cpu_s - self.client_s
+        return difference(self.cpu_s, self.client_s)
 
     @cached_property
     def processor_bound(self) -> float | None:
@@ -236,9 +231,7 @@ class WorkloadRun(Struct, frozen=True, dict=True):
     @cached_property
     def client_bound(self) -> float | None:
         """Maximum transactions per second that the clients' virtual CPUs can send."""
-        if self.clients is None:
-            return None
-        return ratio(self.clients * self.client_vcpus, self.client_s)
+        return ratio(product(self.clients, self.client_vcpus), self.client_s)
 
     @cached_property
     def bound_by(self) -> str | None:

@@ -17,7 +17,7 @@ from zlens.studies import scaling_notes, scaling_tables
 from zlens.studies.measurement import MeasuredRun, resolve_path
 from zlens.studies.run_keys import run_of
 from zlens.studies.runs import WorkloadRun
-from zlens.studies.scaled_run import ScaledRun
+from zlens.studies.scaling_tables import ScaledRun
 
 SUMMARY = "a workload in partitions of increasing size, against the capability of the machine"
 SPEC = key_table("scaling.scenario")
@@ -32,15 +32,11 @@ def solve(scenario: Scenario, *, as_published: bool = False) -> Answer:
     compared = scaling.compared(
         [scaling.ScalingRun(_cores(run), run.etr, run.busy, run.itr, run.name) for run, _ in runs], curve
     )
-    rows = [
-        ScaledRun(
-            by_name[scaled.run.name][0],
-            scaled,
-            scaling.factor(curve, scaled.run.processors) if curve else None,
-            by_name[scaled.run.name][1],
-        )
-        for scaled in compared
-    ]
+    rows = []
+    for scaled in compared:
+        run, measured = by_name[scaled.run.name]
+        factor = scaling.factor(curve, scaled.run.processors) if curve else None
+        rows.append(ScaledRun(run, scaled, factor, measured))
     bends = scaling.rolloffs(compared, scenario["rolloff_gain"])
     fit = _fit_law(rows)
     relative = scenario["relative"]
@@ -65,21 +61,14 @@ def _runs(scenario: Scenario, as_published: bool) -> list[tuple[WorkloadRun, Mea
         seen.add(values["name"])
         run, measured = run_of(values, location, scenario.problem, as_published=as_published)
         if run.processors is None:
-            raise scenario.error(
-                f"{location}.processors is missing: logical processors online", cure="add processors"
-            )
+            what = f"{location}.processors is missing: logical processors online"
+            raise scenario.error(what, "add processors")
         if run.cores is not None and run.cores > run.processors + 0.5:
-            raise scenario.error(
-                f"{location}.cores is {run.cores:g}, but it has {run.processors:g} processors",
-                expected="a processor or more on each core",
-                cure=f"change {location}.cores",
-            )
+            what = f"{location}.cores is {run.cores:g}, but it has {run.processors:g} processors"
+            raise scenario.error(what, f"change {location}.cores", "a processor or more on each core")
         if run.etr is None and run.itr is None:
-            raise scenario.error(
-                f"{location} has no throughput",
-                expected="etr, itr, or a file with throughput",
-                cure=f"add {location}.etr",
-            )
+            expected = "etr, itr, or a file with throughput"
+            raise scenario.error(f"{location} has no throughput", f"add {location}.etr", expected)
         runs.append((run, measured))
     return runs
 
@@ -106,10 +95,8 @@ def _curve(
             continue
         earlier = points.setdefault(_cores(run), run.caf)
         if earlier != run.caf:
-            raise scenario.error(
-                f"run[{n}].factor is {run.caf:g}, but {_cores(run)} cores have {earlier:g} elsewhere",
-                cure="keep one of the two",
-            )
+            what = f"run[{n}].factor is {run.caf:g}, but {_cores(run)} cores have {earlier:g} elsewhere"
+            raise scenario.error(what, "keep one of the two")
     if not points:
         return None
     points.setdefault(1, 1.0)

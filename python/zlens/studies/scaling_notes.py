@@ -10,7 +10,7 @@ from zlens.models.constants import constant
 from zlens.models.optional_numbers import ratio
 from zlens.models.scenario import Scenario
 from zlens.studies.notes import AS_PUBLISHED, machine_note, run_notes, shorten_list, shorten_notes
-from zlens.studies.scaled_run import ScaledRun
+from zlens.studies.scaling_tables import ScaledRun
 
 
 def notes(

@@ -8,13 +8,33 @@ from operator import attrgetter
 
 from msgspec import Struct
 
-from zlens.models.capacity import usl
-from zlens.models.optional_numbers import ratio
+from zlens.models.capacity import scaling, usl
+from zlens.models.optional_numbers import product, ratio
 from zlens.rendering.answer import AnswerColumn, AnswerTable, Value
 from zlens.rendering.answer_columns import answer_table
 from zlens.rendering.charts import Chart, ChartSeries
+from zlens.studies.measurement import MeasuredRun
 from zlens.studies.run_tables import other_numbers, window
-from zlens.studies.scaled_run import ScaledRun
+from zlens.studies.runs import WorkloadRun
+
+
+class ScaledRun(Struct, frozen=True):
+    """A run, its scaling, the factor of its cores, and its measured data, if any."""
+
+    run: WorkloadRun
+    scaled: scaling.Scaled
+    factor: scaling.Factor | None
+    measured: MeasuredRun | None
+
+    @property
+    def caf(self) -> float | None:
+        """Capacity adjustment factor of its cores."""
+        return self.factor.value if self.factor else None
+
+    @property
+    def capability(self) -> float | None:
+        """Cores x factor, in single cores."""
+        return product(self.scaled.run.processors, self.caf)
 
 
 class RunColumn(Struct, frozen=True):
@@ -162,7 +182,7 @@ def _cells(column: RunColumn, rows: Sequence[ScaledRun], relative: bool) -> list
     if column.kind == "ratio":
         return [ratio(value, values[0]) for value in values]
     by = {"time": 1.0 if relative else 1000.0, "part": 100.0}.get(column.kind)
-    return values if by is None else [None if value is None else value * by for value in values]
+    return values if by is None else [product(value, by) for value in values]
 
 
 def _law(fit: usl.UslFit | None, relative: bool) -> AnswerTable | None:
@@ -218,4 +238,4 @@ def charts(rows: Sequence[ScaledRun], fit: usl.UslFit | None, *, relative: bool)
 
 
 def _percent(part: float | None) -> float | None:
-    return None if part is None else 100 * part
+    return product(100, part)

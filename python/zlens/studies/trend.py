@@ -37,12 +37,7 @@ SPEC = Spec(
         Key("to", SingleLine(), 'hours up to this time: "2026-07-01"', default=None),
         Key("measure", SingleLine(), "a measure with one row per system and interval", default="load"),
         Key("column", SingleLine(), "its column", default="busy_pct"),
-        Key(
-            "limit",
-            Number(0, above=True),
-            "limit for the busiest hour of a day",
-            constant="trend_limit",
-        ),
+        Key("limit", Number(0, above=True), "limit for the busiest hour of a day", constant="trend_limit"),
         Key("shift", MapOf(SingleLine(), 0), 'hours by name: prime = "Mon-Fri 08:00-17:00"', default={}),
         Key(
             "series",
@@ -108,31 +103,17 @@ def trend_answer(
     """Return the growth and months of systems and shifts; growth requires `min_days` days."""
     lines = [(shift_hours, fit_trend(shift_hours, min_days)) for shift_hours in all_hours]
     heading = f"Growth of the busiest hour of a day, limit {with_unit(f'{limit:g}', unit)}"
-    growths = AnswerTable(
-        "growth",
-        heading,
-        growth_columns(unit),
-        [row(shift_hours, line, limit) for shift_hours, line in lines],
-    )
-    months = AnswerTable(
-        "months",
-        "Hours by month",
-        _months(unit),
-        [row for shift_hours in all_hours for row in _by_month(shift_hours)],
-    )
-    met = [row[8] for row in growths.rows if row[8] is not None]
-    return Answer(
-        "trend",
-        title,
-        [growths, months],
-        [
-            AnswerFigure(
-                "meets_limit", float(len(met)), "", "systems and shifts that meet the limit in ten years", 0
-            )
-        ],
-        _charts(all_hours, unit),
-        _notes(all_hours, lines, min_days),
-    )
+    growths = [row(shift_hours, line, limit) for shift_hours, line in lines]
+    months = [row for shift_hours in all_hours for row in _by_month(shift_hours)]
+    tables = [
+        AnswerTable("growth", heading, growth_columns(unit), growths),
+        AnswerTable("months", "Hours by month", _months(unit), months),
+    ]
+    met = float(sum(growth[8] is not None for growth in growths))
+    text = "systems and shifts that meet the limit in ten years"
+    figures = [AnswerFigure("meets_limit", met, "", text, 0)]
+    notes = _notes(all_hours, lines, min_days)
+    return Answer("trend", title, tables, figures, _charts(all_hours, unit), notes)
 
 
 def fit_trend(shift_hours: ShiftHours, min_days: int) -> Growth | None:
@@ -191,9 +172,8 @@ def measured_hours(
         raise QueryError(f"{measure}.{column} has no value in this input")
     for system, values in by_system.items():
         for name, shift in parsed.items():
-            yield ShiftHours(
-                system, name, [entry for entry in values if shift is None or shift.contains(entry[0])]
-            )
+            inside = [entry for entry in values if shift is None or shift.contains(entry[0])]
+            yield ShiftHours(system, name, inside)
 
 
 def _unit(scenario: Scenario) -> str:
@@ -262,17 +242,9 @@ def _by_month(shift_hours: ShiftHours) -> Iterator[tuple[Value, ...]]:
         # Interpolated like percentiles of measures. The mean has the weights of the intervals.
         cut_points = quantiles(values, n=20, method="inclusive") if len(values) > 1 else values * 19
         mean = sum(value * weight for value, weight in hours) / sum(weight for _, weight in hours)
-        yield (
-            shift_hours.system,
-            shift_hours.shift,
-            month,
-            len(values),
-            mean,
-            cut_points[9],
-            cut_points[17],
-            cut_points[18],
-            max(values),
-        )
+        percentiles = (cut_points[9], cut_points[17], cut_points[18])
+        subject = (shift_hours.system, shift_hours.shift, month)
+        yield (*subject, len(values), mean, *percentiles, max(values))
 
 
 def _charts(all_hours: Sequence[ShiftHours], unit: str) -> list[Chart]:
@@ -281,16 +253,11 @@ def _charts(all_hours: Sequence[ShiftHours], unit: str) -> list[Chart]:
     all_days = sorted({day for days in by_day for day in days})
     if len(all_days) < 2:
         return []
-    lines = tuple(
-        ChartSeries(
-            shift_hours.system if shift_hours.shift == ALL else f"{shift_hours.system} {shift_hours.shift}",
-            [days.get(day) for day in all_days],
-        )
-        for shift_hours, days in zip(charted, by_day, strict=True)
-    )
-    first = dt.date.fromordinal(all_days[0])
-    along = f"days from {first.isoformat()}"
+    names = [each.system + f" {each.shift}" * (each.shift != ALL) for each in charted]
+    values = [[days.get(day) for day in all_days] for days in by_day]
+    along = f"days from {dt.date.fromordinal(all_days[0]).isoformat()}"
     axis = [float(day - all_days[0]) for day in all_days]
+    lines = tuple(map(ChartSeries, names, values))
     return [Chart("Busiest hour of each day", "lines", axis, lines, unit, along)]
 
 

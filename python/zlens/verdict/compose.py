@@ -115,11 +115,8 @@ class _Composer:
         return [occurrence for occurrence, _ in ranked[: self._facts.most]]
 
     def _is_small(self, effect: Effect, added: AddedUse) -> bool:
-        return (
-            added.group.key in effect.rule.growth
-            and added.share is not None
-            and added.share < self._facts.share
-        )
+        grows = added.group.key in effect.rule.growth
+        return grows and added.share is not None and added.share < self._facts.share
 
     def _added(self, effect: Effect, occurrence: Occurrence) -> AddedUse | None:
         """Return what the subject of an event added during an effect; None if it is unknown."""
@@ -218,16 +215,15 @@ class _Composer:
 
     def _is_inside(self, occurrence: Occurrence) -> bool:
         start, end = self._window
-        return (end is None or occurrence.time <= end) and (
-            start is None or occurrence.until is None or occurrence.until > start
-        )
+        begun = end is None or occurrence.time <= end
+        return begun and (start is None or occurrence.until is None or occurrence.until > start)
 
-    def _chain(self, effect: Effect, before: str = "") -> Iterator[list[Clause]]:
+    def _chain(self, effect: Effect) -> Iterator[list[Clause]]:
         """Yield the clauses of an effect and of those that it explains, unless they were stated before."""
         if effect.rule.id in self._stated:
             return
         self._stated.add(effect.rule.id)
-        yield [replace(self._effect(effect), before=before), *self._meanwhile(effect)]
+        yield [self._effect(effect), *self._meanwhile(effect)]
         for other in self._effects:
             if effect in self._findings_explaining(other):
                 for first, *rest in self._chain(other):
@@ -251,26 +247,18 @@ class _Composer:
     # Clauses
 
     def _cause(self, occurrence: Occurrence, effect: Effect | None) -> Clause:
-        cause = occurrence.cause
-        text = fill_placeholders(
-            cause.clause,
-            {
-                "subject": occurrence.subject,
-                "name": occurrence.subject.partition(" ")[2],
-                "time": self._clock(occurrence.time),
-                "period": self._period(occurrence.time, occurrence.until),
-            },
-        )
-        view, settings = peaks.load_peak_facts().view_of_event(occurrence.subject) or ("overview", {})
-        ends = [occurrence.time, occurrence.until, effect.end if effect else None]
-        return Clause(
-            "cause",
-            text,
-            view=view,
-            settings=settings,
-            start=occurrence.time - self._within,
-            end=max(filter(None, ends)) + self._within,
-        )
+        subject, time = occurrence.subject, occurrence.time
+        values = {
+            "subject": subject,
+            "name": subject.partition(" ")[2],
+            "time": self._clock(time),
+            "period": self._period(time, occurrence.until),
+        }
+        text = fill_placeholders(occurrence.cause.clause, values)
+        view, settings = peaks.load_peak_facts().view_of_event(subject) or ("overview", {})
+        ends = [time, occurrence.until, effect.end if effect else None]
+        last = max(filter(None, ends))
+        return Clause("cause", text, "", view, settings, time - self._within, last + self._within)
 
     def _added_clauses(self, occurrence: Occurrence, effects: Sequence[Effect]) -> Iterator[Clause]:
         """Yield what the subject of an event added during an effect: one that growth explains, if any."""
@@ -282,10 +270,9 @@ class _Composer:
         added = self._added(effect, occurrence)
         if added is None:
             return
-        share = added.share if grown and added.share is not None and added.share <= 100 else None
-        yield self._growth_clause(
-            added, self._texts.added_alone if share is None else self._texts.added, effect, " "
-        )
+        has_share = grown and added.share is not None and added.share <= 100
+        text = self._texts.added if has_share else self._texts.added_alone
+        yield self._growth_clause(added, text, effect, " ")
 
     def _growth_clauses(self, effect: Effect) -> Iterator[Clause]:
         group = group_with_data(self._session, effect.rule.growth)
@@ -305,15 +292,9 @@ class _Composer:
             "value": format_amount(row.added, row.group.unit, _DIGITS),
             "share": format_amount(row.share, "%", _DIGITS),
         }
-        return Clause(
-            "added",
-            fill_placeholders(text, values),
-            before,
-            row.group.view,
-            row.settings,
-            effect.start - self._within,
-            effect.end + self._within,
-        )
+        start, end = effect.start - self._within, effect.end + self._within
+        text = fill_placeholders(text, values)
+        return Clause("added", text, before, row.group.view, row.settings, start, end)
 
     def _effect(self, effect: Effect) -> Clause:
         finding, rule = effect.finding, effect.rule
@@ -332,18 +313,10 @@ class _Composer:
         text = fill_placeholders(rule.clause, values)
         if effect.more:
             text += f" and {self._also(effect.more)}"
-        return self._finding_clause("effect", text, effect)
-
-    def _finding_clause(self, kind: str, text: str, effect: Effect) -> Clause:
-        settings = {"rule": effect.rule.id, "data": effect.finding.data, "subject": effect.finding.subject}
-        return Clause(
-            kind,
-            text,
-            view="findings",
-            settings={key: value for key, value in settings.items() if value},
-            start=effect.start - self._within,
-            end=effect.end + self._within,
-        )
+        of_rule = {"rule": rule.id, "data": finding.data, "subject": finding.subject}
+        settings = {key: value for key, value in of_rule.items() if value}
+        start, end = effect.start - self._within, effect.end + self._within
+        return Clause("effect", text, "", "findings", settings, start, end)
 
     def _meanwhile(self, effect: Effect) -> Iterator[Clause]:
         """Yield what was measured at the same time."""
@@ -410,15 +383,12 @@ class _Composer:
         kinds = {cause.event for cause in self._facts.cause if effect.rule.id in cause.explains}
         events = [occurrence for occurrence in self._occurrences if occurrence.cause.event in kinds]
         rules = [rule for rule in self._rules_checked if effect.rule.id in self._explained[rule.id]]
-        text = fill_placeholders(
-            self._texts.checked,
-            {
-                "events": f"{len(events):,}",
-                "kinds": format_count(len(kinds), "kind"),
-                "rules": format_count(len(rules), "rule"),
-            },
-        )
-        return Clause("checked", text, ". ")
+        values = {
+            "events": f"{len(events):,}",
+            "kinds": format_count(len(kinds), "kind"),
+            "rules": format_count(len(rules), "rule"),
+        }
+        return Clause("checked", fill_placeholders(self._texts.checked, values), ". ")
 
     # Times
 
@@ -436,6 +406,7 @@ class _Composer:
         return f"{shown:%Y/%m/%d %H:%M:%S}" if self._dated else f"{shown:%H:%M:%S}"
 
     def _period(self, start: datetime, end: datetime | None) -> str:
+        times = {"from": self._clock(start)}
         if end is None:
-            return fill_placeholders(self._texts.since, {"from": self._clock(start)})
-        return fill_placeholders(self._texts.between, {"from": self._clock(start), "to": self._clock(end)})
+            return fill_placeholders(self._texts.since, times)
+        return fill_placeholders(self._texts.between, {**times, "to": self._clock(end)})

@@ -45,15 +45,17 @@ class AddedUse(Struct, frozen=True):
 def group_of(subject: str) -> SubjectGroup | None:
     """Return the group of the subject of an event, such as `guest LINUX01`, if its use is added up."""
     kind = subject.partition(" ")[0]
-    for group in peaks.load_peak_facts().group:
-        if group.statistic == "total" and group.event.partition(" ")[0] == kind:
-            return group
-    return None
+    return next((group for group in added_up() if group.event.partition(" ")[0] == kind), None)
+
+
+def added_up() -> list[SubjectGroup]:
+    """Return the groups whose use is added up."""
+    return [group for group in peaks.load_peak_facts().group if group.statistic == "total"]
 
 
 def group_with_data(session: CoreSession, keys: Sequence[str]) -> SubjectGroup | None:
     """Return the first of the groups with these keys that the input has."""
-    groups = {group.key: group for group in peaks.load_peak_facts().group if group.statistic == "total"}
+    groups = {group.key: group for group in added_up()}
     return next((groups[key] for key in keys if session.has_data(groups[key].table)), None)
 
 
@@ -69,15 +71,11 @@ def growth(
         for subject in later.keys() | earlier.keys()
     }
     total = sum(added.values())
-    return [
-        AddedUse(
-            group,
-            dict(zip(group.by, subject, strict=True)),
-            amount,
-            100 * amount / total if total > 0 else None,
-        )
-        for subject, amount in sorted(added.items(), key=lambda item: (-item[1], str(item[0])))
-    ]
+    found = []
+    for subject, amount in sorted(added.items(), key=lambda item: (-item[1], str(item[0]))):
+        share = 100 * amount / total if total > 0 else None
+        found.append(AddedUse(group, dict(zip(group.by, subject, strict=True)), amount, share))
+    return found
 
 
 def _rates(

@@ -47,14 +47,9 @@ def load_occurrences(session: CoreSession, system: str, facts: VerdictFacts) -> 
     times: dict[tuple[str, str], list[datetime]] = {}
     for time, kind, subject in rows:
         times.setdefault((kind, subject or ""), []).append(time)
-    return [
-        Occurrence(
-            cause,
-            subject or "",
-            time,
-            next((end for end in times.get((cause.until, subject or ""), ()) if end > time), None),
-        )
-        for cause in facts.cause
-        for time, kind, subject in rows
-        if kind == cause.event
-    ]
+    found = []
+    for cause in facts.cause:
+        for time, _, subject in (row for row in rows if row[1] == cause.event):
+            ends = (end for end in times.get((cause.until, subject or ""), ()) if end > time)
+            found.append(Occurrence(cause, subject or "", time, next(ends, None)))
+    return found

@@ -39,8 +39,11 @@ def named_curve(scenario: Scenario) -> NamedCurve | None:
     sources = [key for key in ("machine", "factors", "adjustments", "data") if scenario[key] is not None]
     if len(sources) > 1:
         raise scenario.error(f"{' and '.join(sources)} each provide a curve", "keep one of them")
-    if scenario["machine"] is not None:
-        return _catalog_curve_of(scenario)
+    if (name := scenario["machine"]) is not None:
+        curves = capacity_curves.capacity_curves()
+        if name not in curves:
+            raise scenario.problem.value("machine", name, f"one of {', '.join(curves)}")
+        return _catalog_curve(curves[name])
     if scenario["factors"] is not None:
         return NamedCurve(_scenario_points(scenario), "factors of the scenario", "the scenario", "given")
     if scenario["adjustments"] is not None:
@@ -65,24 +68,9 @@ def _resolve(scenario: str | None, path: str) -> str:
     return candidate if candidate is not None and os.path.exists(candidate) else path
 
 
-def _catalog_curve_of(scenario: Scenario) -> NamedCurve:
-    name = scenario["machine"]
-    machine = capacity_curves.capacity_curves().get(name)
-    if machine is None:
-        raise scenario.problem.value(
-            "machine", name, f"one of {', '.join(capacity_curves.capacity_curves())}"
-        )
-    return _catalog_curve(machine)
-
-
 def _catalog_curve(machine: capacity_curves.CapacityCurve, *notes: str) -> NamedCurve:
-    return NamedCurve(
-        machine.curve,
-        machine.text,
-        machine.source,
-        machine.status,
-        (*notes, *([machine.note.rstrip(".")] if machine.note else [])),
-    )
+    all_notes = (*notes, machine.note.rstrip(".")) if machine.note else notes
+    return NamedCurve(machine.curve, machine.text, machine.source, machine.status, all_notes)
 
 
 def _scenario_points(scenario: Scenario) -> tuple[Point, ...]:
@@ -119,11 +107,11 @@ def curve_of_session(session: CoreSession, system: str | None = None) -> NamedCu
     if system is None and len(systems) == 1:
         system = systems[0]
     if system not in systems:
-        raise ScenarioError(
-            "the file contains several systems" if system is None else f"the file has no system {system}",
-            expected=", ".join(systems[:20]),
-            cure="name one: system = ...",
+        known = ", ".join(systems[:20])
+        message = (
+            "the file contains several systems" if system is None else f"the file has no system {system}"
         )
+        raise ScenarioError(message, expected=known, cure="name one: system = ...")
     return _of_linux(session, system) or _of_catalog(session, system)
 
 
@@ -164,12 +152,9 @@ def _of_catalog(session: CoreSession, system: str) -> NamedCurve:
     types = session.sql(f"{query} WHERE system = {literal(system)}").rows
     machine_type, model = types[0] if types else (None, None)
     last = 'arg_max("primary", interval_end), arg_max(secondary, interval_end)'
-    rows = _rows(session, "capability", last, system)
-    if not rows:
-        # A /proc/cpuinfo or lscpu names the capability, but not the curve.
-        rows = _rows(
-            session, "linux_system", "arg_max(capability, tod), arg_max(secondary_capability, tod)", system
-        )
+    # A /proc/cpuinfo or lscpu names the capability, but not the curve.
+    of_linux = "arg_max(capability, tod), arg_max(secondary_capability, tod)"
+    rows = _rows(session, "capability", last, system) or _rows(session, "linux_system", of_linux, system)
     primary, secondary = rows[0] if rows else (None, None)
     types = session.sql(f"SELECT DISTINCT cpu_type FROM cpu WHERE system = {literal(system)}").rows
     cpu_types = {row[0] for row in types}

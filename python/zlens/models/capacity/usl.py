@@ -75,11 +75,7 @@ def throughput(n: float, gamma: float, alpha: float, beta: float) -> float:
 
 
 def fit(
-    sizes: Sequence[float],
-    rates: Sequence[float],
-    *,
-    gamma: float | None = None,
-    confidence: float = 0.95,
+    sizes: Sequence[float], rates: Sequence[float], *, gamma: float | None = None, confidence: float = 0.95
 ) -> UslFit | None:
     """Fit the law to (size, throughput) by least squares; None with fewer sizes than parameters.
 
@@ -116,17 +112,16 @@ def _fit(
     freedom = len(sizes) - unknown
     covariance = _covariance(sizes, solution, free, squares / freedom) if freedom > 0 else None
     t_quantile = t_distribution.quantile((1 + confidence) / 2, freedom) if freedom > 0 else 0.0
-    values = [throughput(n, *solution) for n in sizes]
+    values = tuple(throughput(n, *solution) for n in sizes)
     spreads = [_spread(n, solution, free, covariance, t_quantile) for n in sizes]
-    return UslFit(
-        _parameters(solution, free, covariance, t_quantile, gamma is not None),
-        freedom,
-        tuple(values),
-        tuple(None if s is None else v - s for v, s in zip(values, spreads, strict=True)),
-        tuple(None if s is None else v + s for v, s in zip(values, spreads, strict=True)),
-        tuple(v / rate - 1 for v, rate in zip(values, rates, strict=True)),
-        peak_size(solution[1], solution[2]),
-    )
+    lows, highs = zip(*map(_interval, values, spreads), strict=True)
+    errors = tuple(value / rate - 1 for value, rate in zip(values, rates, strict=True))
+    parameters = _parameters(solution, free, covariance, t_quantile, gamma is not None)
+    return UslFit(parameters, freedom, values, lows, highs, errors, peak_size(solution[1], solution[2]))
+
+
+def _interval(value: float, spread: float | None) -> tuple[float | None, float | None]:
+    return (None, None) if spread is None else (value - spread, value + spread)
 
 
 def peak_size(alpha: float, beta: float) -> float | None:
@@ -150,8 +145,7 @@ def _parameters(
             index = free.index(n)
             spread = t_quantile * math.sqrt(max(0.0, covariance[index][index]))
         how = "fitted" if n in free else "given" if n == 0 and gamma_given else f"at {value:g}"
-        low, high = (None, None) if spread is None else (value - spread, value + spread)
-        parameters.append(Parameter(name, value, low, high, how))
+        parameters.append(Parameter(name, value, *_interval(value, spread), how))
     return parameters[0], parameters[1], parameters[2]
 
 
@@ -206,9 +200,8 @@ def _improved(
     sizes: Sequence[float], rates: Sequence[float], parameters: Parameters, squares: float
 ) -> tuple[float, Parameters] | None:
     """Return the squares and parameters of a step if it is valid and improves the fit; None otherwise."""
-    if parameters[0] <= 0 or any(
-        1 + parameters[1] * (n - 1) + parameters[2] * n * (n - 1) <= 0 for n in sizes
-    ):
+    gamma, alpha, beta = parameters
+    if gamma <= 0 or any(1 + alpha * (n - 1) + beta * n * (n - 1) <= 0 for n in sizes):
         return None
     lower = _squares(sizes, rates, parameters)
     return (lower, parameters) if lower < squares else None

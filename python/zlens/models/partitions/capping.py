@@ -160,9 +160,8 @@ def _solve_interval(interval: OfferedInterval, members: Mapping[str, _Member]) -
                 used = [interval.effective.get(sharing[index]["name"], 1.0) for index in inside]
                 groups.append((inside, limit / (interval.msu_of_cpu * math.fsum(used) / len(used))))
                 limited |= {sharing[index]["name"] for index in inside}
-        amounts = dict(
-            zip((entry["name"] for entry in sharing), prsm.allocate(shared, claims, groups), strict=True)
-        )
+        names = [entry["name"] for entry in sharing]
+        amounts = dict(zip(names, prsm.allocate(shared, claims, groups), strict=True))
         for entry in interval.partitions:
             name, member = entry["name"], members[entry["name"]]
             demand = entry.get("demand")

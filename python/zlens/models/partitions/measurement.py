@@ -95,8 +95,7 @@ def measured_intervals(
     where = f"system = {literal(system)}" if end is None else interval_sql(system, end)
     online = _online_cores(session, system, queries(where)[2])
     if end is None:
-        machine = session.sql(f"SELECT max(machine) FROM partition WHERE {where}").rows[0][0]
-        where = where if machine is None else f"machine = {literal(machine)}"
+        where = machine_sql(session, system)
     sources = [row[0] for row in session.sql(f"SELECT DISTINCT source FROM partition WHERE {where}").rows]
     if not sources:
         return
@@ -134,9 +133,8 @@ def _add_partitions(
     names_by_note: dict[str, list[str]] = {}
     added: dict[Pair, tuple[Any, ...]] = {}
     for row in rows:
-        _, _, name, kind, dedicated, weight, capped, caps, absolute_cap, logical, used, vh, vm, vl, msu = row[
-            :15
-        ]
+        _, _, name, kind, dedicated, weight, capped, caps, absolute_cap, logical, used, *others = row[:15]
+        vh, vm, vl, msu = others
         # Scenarios take printable names only.
         pair = (replace_controls(str(name)), str(kind))
         reason = _left_out(measurement, pair, dedicated, weight)
@@ -169,9 +167,8 @@ def _add_partitions(
     ]
     if not measurement.scenario["partition"]:
         measurement.notes.append("the data reports no partition with cores and a weight in this interval")
-    elif not over_time and len(measurement.vertical) < sum(
-        not partition.get("dedicated") for partition in measurement.scenario["partition"]
-    ):
+    shared = [one for one in measurement.scenario["partition"] if not one.get("dedicated")]
+    if not over_time and len(measurement.vertical) < len(shared):
         measurement.notes.append(
             "Where the data does not report the polarity of cores, vertical is assumed; "
             "partition.NAME.polarization=horizontal changes that"
@@ -181,14 +178,24 @@ def _add_partitions(
 
 def _online_cores(session: CoreSession, system: str, query: str) -> dict[dt.datetime, dict[Pair, int]]:
     """Return the online cores of a system's own partition by type: data of others has the defined ones."""
-    own = session.sql(f"SELECT lpar FROM system WHERE system = {literal(system)} AND lpar IS NOT NULL").rows
-    if not own:
-        return {}
-    lpar = replace_controls(str(own[0][0]))
+    own = own_partition(session, system)
     online: dict[dt.datetime, dict[Pair, int]] = {}
-    for end, kind, cores in session.sql(query).rows:
-        online.setdefault(end, {})[lpar, str(kind)] = cores
+    for end, kind, cores in session.sql(query).rows if own is not None else ():
+        online.setdefault(end, {})[replace_controls(own or ""), str(kind)] = cores
     return online
+
+
+def own_partition(session: CoreSession, system: str) -> str | None:
+    """Return the name of the partition that a system runs in; None if it is unknown."""
+    own = session.sql(f"SELECT lpar FROM system WHERE system = {literal(system)} AND lpar IS NOT NULL").rows
+    return str(own[0][0]) if own else None
+
+
+def machine_sql(session: CoreSession, system: str) -> str:
+    """Return the SQL condition of a system's machine; of the system if its machine is unknown."""
+    where = f"system = {literal(system)}"
+    machine = session.sql(f"SELECT max(machine) FROM partition WHERE {where}").rows[0][0]
+    return where if machine is None else f"machine = {literal(machine)}"
 
 
 def _physical(rows: Sequence[Sequence[Any]], measurement: MeasuredPartitions) -> None:
@@ -253,8 +260,7 @@ def compare(session: CoreSession, system: str, end: dt.datetime, settings: Seque
     values = measurement.scenario
     if not values["partition"]:
         return Answer("partitions", title, [], notes=measurement.notes)
-    for setting in settings:
-        values = scenarios.apply_setting(values, setting)
+    values = scenarios.apply_settings(values, settings)
     solved = models.solve("partitions", values)
     pairs = display_names(values)
     indexes = {pair: index for index, pair in enumerate(pairs.values())}
@@ -273,16 +279,8 @@ def compare(session: CoreSession, system: str, end: dt.datetime, settings: Seque
     if polarity:
         tables.append(answer_table("partitions", "polarity", "Polarity of logical cores", polarity))
     tables.append(solved.table("machine"))
-    figures = [
-        AnswerFigure(
-            "worst",
-            max(map(abs, errors), default=None),
-            "cores",
-            "Largest use beyond the model's allocation",
-            2,
-        ),
-        *solved.figures,
-    ]
+    worst, text = max(map(abs, errors), default=None), "Largest use beyond the model's allocation"
+    figures = [AnswerFigure("worst", worst, "cores", text, 2), *solved.figures]
     different = [str(row[0]) for row in polarity if row[-1] == "no"]
     notes = [
         *measurement.notes,
@@ -304,13 +302,9 @@ def _demand_notes(
     values: dict[str, Any], measurement: MeasuredPartitions, rows: Sequence[tuple[Value, ...]]
 ) -> Iterator[str]:
     """Yield a note that demand is derived from use, so that agreement proves nothing."""
-    wants = {
-        (partition["name"], partition.get("type", "CP")): partition.get("demand")
-        for partition in values["partition"]
-    }
-    circular = sum(
-        demand is not None and measurement.observed.get(pair) == demand for pair, demand in wants.items()
-    )
+    wants = {(one["name"], one.get("type", "CP")): one.get("demand") for one in values["partition"]}
+    observed = measurement.observed
+    circular = sum(demand is not None and observed.get(pair) == demand for pair, demand in wants.items())
     if not circular:
         return
     errors = [row[7] for row in rows if isinstance(row[7], float)]

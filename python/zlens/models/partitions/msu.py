@@ -7,7 +7,7 @@ computed. The average of a capacity group or of the machine is the sum of its pa
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -114,23 +114,9 @@ def partitions(session: CoreSession, where: str = "true") -> list[PartitionMsu]:
         if used is not None:
             average.add(end, seconds, used)
         recorded = None if image is None else image.rolling
-        found.append(
-            PartitionMsu(
-                system,
-                machine,
-                name,
-                end,
-                seconds,
-                used,
-                defined or None,
-                group,
-                limit,
-                wlm,
-                reached,
-                recorded,
-                average.mean(end),
-            )
-        )
+        subject = (system, machine, name, end, seconds)
+        limits = (defined or None, group, limit, wlm, reached)
+        found.append(PartitionMsu(*subject, used, *limits, recorded, average.mean(end)))
     return found
 
 
@@ -153,17 +139,23 @@ def earlier_averages(rows: Iterable[PartitionMsu]) -> dict[str, float]:
 
 def averages(rows: Iterable[PartitionMsu], machine: str = "machine") -> dict[Subject, Line]:
     """Return the rolling averages over time of a machine, its capacity groups and its partitions."""
-    lines: dict[Subject, Line] = {}
+    lines: dict[str, Line] = {}
     members: dict[str, set[str]] = {}
     for row in rows:
-        lines.setdefault(("partition", row.partition), []).append((row.end, row.seconds, row.rolling))
+        lines.setdefault(row.partition, []).append((row.end, row.seconds, row.rolling))
         if row.group is not None:
             members.setdefault(row.group, set()).add(row.partition)
-    groups: dict[Subject, Line] = {
-        ("group", name): sum_lines([lines["partition", each] for each in sorted(inside)])
-        for name, inside in sorted(members.items())
-    }
-    return {("machine", machine): sum_lines([*lines.values()]), **groups, **lines}
+    return with_sums(lines, members, machine)
+
+
+def with_sums(
+    lines: Mapping[str, Line], groups: Mapping[str, Collection[str]], machine: str = "machine"
+) -> dict[Subject, Line]:
+    """Return averages of partitions by name after the sums of the machine and of groups of partitions."""
+    sums: dict[Subject, Line] = {("machine", machine): sum_lines(lines.values())}
+    for name, inside in sorted(groups.items()):
+        sums["group", name] = sum_lines(lines[each] for each in sorted(inside))
+    return sums | {("partition", name): line for name, line in lines.items()}
 
 
 def sum_lines(lines: Iterable[Line]) -> Line:

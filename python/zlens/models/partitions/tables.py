@@ -96,7 +96,7 @@ class Pool(Struct, frozen=True, dict=True):
 
 
 def answer_tables(scenario: Scenario, pools: Sequence[Pool]) -> list[AnswerTable]:
-    """Return the tables of the solved types of cores; those about weights, groups and z/VM if there are any."""
+    """Return the tables of the solved types of cores; those about weights, groups and z/VM only if needed."""
     members = [(pool, member) for pool in pools for member in pool.members]
     bands = "How closely PR/SM follows weights while all want their share (usually within 1%)"
     machine = [_machine_row(pool, scenario["run_time_longest"]) for pool in pools]

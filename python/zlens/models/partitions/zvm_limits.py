@@ -120,9 +120,8 @@ def fit(release_limits: Release, partition_mode: Mode, smt: str, cores: Mapping[
     if twos == defined:
         return PartitionFit(True, limit, used, 2 * used, _numbers(2 * used, 1))
     processors = defined + twos if used == defined else None
-    return PartitionFit(
-        True, limit, used, processors, f"within 00 to {2 * used - 1:02X}, odd ones on IFL cores only"
-    )
+    numbers = f"within 00 to {2 * used - 1:02X}, odd ones on IFL cores only"
+    return PartitionFit(True, limit, used, processors, numbers)
 
 
 def _numbers(count: int, step: int) -> str:

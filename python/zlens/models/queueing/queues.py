@@ -202,19 +202,18 @@ def multi_class_network(
             for index in stations:
                 total[index] += rates[kind] * of_class[index] if of_class[index] else 0.0
         queues.append(total)
+    response = [sum(times) if count else 0.0 for times, count in zip(residence, customers, strict=True)]
+    queue, busy = (
+        [
+            tuple(rate * part if part else 0.0 for part in parts)
+            for rate, parts in zip(rates, each, strict=True)
+        ]
+        for each in (residence, demands)
+    )
     return ClosedNetwork(
         tuple(rates),
-        tuple(sum(times) if count else 0.0 for times, count in zip(residence, customers, strict=True)),
-        tuple(tuple(times) for times in residence),
-        tuple(
-            tuple(rate * part if part else 0.0 for part in times)
-            for rate, times in zip(rates, residence, strict=True)
-        ),
-        tuple(
-            sum(
-                rate * of_class[index] if of_class[index] else 0.0
-                for rate, of_class in zip(rates, demands, strict=True)
-            )
-            for index in stations
-        ),
+        tuple(response),
+        tuple(map(tuple, residence)),
+        tuple(queue),
+        tuple(sum(of_station) for of_station in zip(*busy, strict=True)),
     )

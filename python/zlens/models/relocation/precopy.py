@@ -252,10 +252,8 @@ class _Run:
         if live >= rules.live_least:
             if remaining <= rules.stop_pages:
                 return "little left"
-            if (
-                rules.no_progress is not None
-                and remaining >= rules.no_progress * state.outcome.passes[-1].pages
-            ):
+            sent = state.outcome.passes[-1].pages
+            if rules.no_progress is not None and remaining >= rules.no_progress * sent:
                 return "no progress"
         return "passes" if live >= rules.passes_most - rules.quiesce_passes else ""
 
@@ -271,11 +269,8 @@ class _Run:
             elif state.target is not None:
                 missing = max(0.0, state.target - self.sent)
                 self.senders -= 1
-            last_pass.seconds, last_pass.pages, last_pass.whole = (
-                self.now - last_pass.begins,
-                last_pass.pages - missing,
-                False,
-            )
+            last_pass.seconds, last_pass.whole = self.now - last_pass.begins, False
+            last_pass.pages -= missing
             state.target = None
         if state.stopped_at is not None:
             outcome.quiesce = self.now - state.stopped_at

@@ -18,6 +18,7 @@ from zlens.catalog.expressions import literal
 from zlens.models import interval_choice
 from zlens.models import scenario as scenarios
 from zlens.models.interval_choice import BUSY, interval_sql
+from zlens.models.optional_numbers import ratio
 from zlens.rendering.answer import Answer, AnswerFigure, Value
 from zlens.rendering.answer_columns import answer_table
 from zlens.schema.plain_text import replace_controls
@@ -112,15 +113,8 @@ def measured(session: CoreSession, system: str, end: dt.datetime) -> MeasuredSha
         by_name = {entry["name"]: entry for entry in pools.values()}
         measurement.scenario["pool"] = [by_name[name] for name in sorted(occupied)]
     for kind, number in processors.items():
-        idle = (
-            number
-            - sum(
-                measurement.observed[user["name"], kind]
-                for user in measurement.scenario["user"]
-                if user["type"] == kind
-            )
-            / 100
-        )
+        of_kind = (used for (_, user_kind), used in measurement.observed.items() if user_kind == kind)
+        idle = number - sum(of_kind) / 100
         # Processors may have been used by guests that are left out.
         if idle > _IDLE and measurement.observed and not left_out:
             measurement.notes.append(
@@ -131,14 +125,12 @@ def measured(session: CoreSession, system: str, end: dt.datetime) -> MeasuredSha
         measurement.notes.append("the data reports no guest with a relative share in this interval")
     for kind, users in unknown.items():
         measurement.notes.append(
-            f"{kind}: the data does not report the share of {len(users)} guests ({', '.join(users[:5])}"
-            f"{', ...' if len(users) > 5 else ''}); their use is deducted from the processors"
+            f"{kind}: the data does not report the share of {len(users)} guests ({_some(users)}); their use "
+            "is deducted from the processors"
         )
     if left_out:
         measurement.notes.append(
-            "left out, because their use or processor type is unknown: "
-            f"{', '.join(left_out[:5])}"
-            f"{', ...' if len(left_out) > 5 else ''}"
+            f"left out, because their use or processor type is unknown: {_some(left_out)}"
         )
     if session.sql(f"SELECT count(*) FROM cpu WHERE {where} AND parked_pct IS NULL").rows[0][0]:
         measurement.notes.append("parked processors are unknown: all online processors are counted")
@@ -163,6 +155,10 @@ def measured(session: CoreSession, system: str, end: dt.datetime) -> MeasuredSha
     if missing:
         measurement.notes.append(f"{' and '.join(missing)} are not in this data; add them with settings")
     return measurement
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
 
 
 def _limited(session: CoreSession, system: str, end: dt.datetime) -> list[str]:
@@ -193,17 +189,11 @@ def _pools(session: CoreSession, system: str, end: dt.datetime) -> dict[str, dic
 def compare(session: CoreSession, system: str, end: dt.datetime, settings: Sequence[str] = ()) -> Answer:
     """Compare expected with observed use. settings: values of the scenario, as of --set."""
     measurement = measured(session, system, end)
-    title = f"CP shares of {system}, interval that ended {interval_choice.local_time(session, system, end)}"
-    values = measurement.scenario
-    for setting in settings:
-        values = scenarios.apply_setting(values, setting)
+    ended = interval_choice.local_time(session, system, end)
+    title = f"CP shares of {system}, interval that ended {ended}"
+    values = scenarios.apply_settings(measurement.scenario, settings)
     if not values["user"]:
-        return Answer(
-            "shares",
-            f"{system} {interval_choice.local_time(session, system, end)}",
-            [],
-            notes=measurement.notes,
-        )
+        return Answer("shares", f"{system} {ended}", [], notes=measurement.notes)
     solved = models.solve("shares", values)
     rows: list[tuple[Value, ...]] = []
     errors = []
@@ -214,30 +204,17 @@ def compare(session: CoreSession, system: str, end: dt.datetime, settings: Seque
         if observed is not None and isinstance(expected, float):
             error = observed - expected
             errors.append(error)
-        rows.append(
-            (
-                *user,
-                row["entitlement"],
-                measurement.waited.get(user),
-                expected,
-                observed,
-                error,
-                row["bound_by"],
-            )
-        )
+        waited = measurement.waited.get(user)
+        rows.append((*user, row["entitlement"], waited, expected, observed, error, row["bound_by"]))
     rows.sort(key=lambda row: -abs(row[6]) if isinstance(row[6], float) else 1.0)
     capacity_pct = 100.0 * sum(values["processors"].values())
     beyond = sum(max(error, 0.0) for error in errors)
+    misplaced = ratio(100.0 * beyond, capacity_pct) if errors else None
+    text = "Got by guests beyond what they should have"
     figures = [
         AnswerFigure("worst", max(map(abs, errors), default=None), "points", "Largest error of a guest", 1),
         AnswerFigure("rms", _rms(errors), "points", "Root mean square of the errors", 1),
-        AnswerFigure(
-            "misplaced",
-            100.0 * beyond / capacity_pct if capacity_pct and errors else None,
-            "% of the processors",
-            "Got by guests beyond what they should have",
-            2,
-        ),
+        AnswerFigure("misplaced", misplaced, "% of the processors", text, 2),
     ]
     table = answer_table("shares", "compared", "Expected and observed", rows)
     capacity = ", ".join(f"{number:.2f} {kind}" for kind, number in values["processors"].items())

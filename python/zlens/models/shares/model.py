@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from msgspec import Struct
@@ -83,22 +84,20 @@ def allocate(
         weights += [part / len(user.demands)] * len(user.demands)
         caps += [min(demand, 100.0) for demand in user.demands]
         inside.append(slice(first, len(weights)))
-    hard = _fill(capacity, users, weights, caps, inside, limits, pools or {}, soft=True)
-    allocated = hard
-    if any(user.limit == "soft" for user in users) and sum(hard) < capacity - _NEGLIGIBLE:
+    fill = partial(_fill, capacity, users, weights, caps, inside, limits, pools or {})
+    allocated = fill(soft=True)
+    if any(user.limit == "soft" for user in users) and sum(allocated) < capacity - _NEGLIGIBLE:
         # Capacity that no other user can use goes to users with soft limits; the others are unchanged.
-        free = _fill(capacity, users, weights, caps, inside, limits, pools or {}, soft=False, floor=hard)
-        allocated = free
+        allocated = fill(soft=False, floor=allocated)
     sums = [sum(allocated[virtual_cpus]) for virtual_cpus in inside]
     is_full = sum(sums) >= capacity - _NEGLIGIBLE
     full_pools = _full_pools(users, sums, pools or {})
     shares = []
-    for n, user in enumerate(users):
-        max_use = sum(caps[inside[n]])
-        bound = (
-            _bound(user, sums[n], max_use, limits[n], is_full, full_pools) if processors else "no processor"
-        )
-        shares.append(Share(100.0 * normal[n], capacity * normal[n], limits[n], sums[n], bound))
+    for user, virtual_cpus, part, limit, amount in zip(users, inside, normal, limits, sums, strict=True):
+        bound = "no processor"
+        if processors:
+            bound = _bound(user, amount, sum(caps[virtual_cpus]), limit, is_full, full_pools)
+        shares.append(Share(100.0 * part, capacity * part, limit, amount, bound))
     return shares
 
 
@@ -156,18 +155,15 @@ def _fill(
     members: dict[str, list[int | CapGroup]] = {}
     used = dict.fromkeys(pools, 0.0)
     for user, virtual_cpus, limit in zip(users, inside, limits, strict=True):
-        user_group: CapGroup | None = None
+        own: list[int | CapGroup] = [*range(virtual_cpus.start, virtual_cpus.stop)]
+        floor_sum = sum(floors[virtual_cpus])
         if limit is not None and (soft or user.limit == "hard"):
-            user_group = CapGroup(
-                tuple(range(virtual_cpus.start, virtual_cpus.stop)),
-                max(0.0, limit - sum(floors[virtual_cpus])),
-            )
+            own = [CapGroup(tuple(own), max(0.0, limit - floor_sum))]
         if user.pool in pools:
-            of_pool = members.setdefault(user.pool or "", [])
-            of_pool += range(virtual_cpus.start, virtual_cpus.stop) if user_group is None else [user_group]
-            used[user.pool or ""] += sum(floors[virtual_cpus])
-        elif user_group is not None:
-            groups.append(user_group)
+            members.setdefault(user.pool or "", []).extend(own)
+            used[user.pool or ""] += floor_sum
+        else:
+            groups += (group for group in own if isinstance(group, CapGroup))
     for name, of_pool in members.items():
         groups.append(CapGroup(tuple(of_pool), max(0.0, pools[name] - used[name])))
     if floor is None:
@@ -233,36 +229,24 @@ def solve(scenario: Scenario) -> Answer:
         }
         rows += [_row(user, *by_user.get(user["name"], (None, None))) for user in of_kind]
         used = sum(share.allocation for share in shares)
-        figures += [
-            AnswerFigure(f"used_{kind.lower()}", used, "% of 1", f"{kind}: used of the shared processors", 1),
-            AnswerFigure(
-                f"idle_{kind.lower()}",
-                100.0 * processors - used,
-                "% of 1",
-                f"{kind}: idle of the shared processors",
-                1,
-            ),
-        ]
+        idle = 100.0 * processors - used
+        for state, amount in (("used", used), ("idle", idle)):
+            text = f"{kind}: {state} of the shared processors"
+            figures.append(AnswerFigure(f"{state}_{kind.lower()}", amount, "% of 1", text, 1))
         if sum(user["absolute"] or 0.0 for user in of_kind) > scenario["absolute_shares_at_most"]:
             scaled = True
         blocked = [row[0] for row in rows if row[1] == kind and row[-1] == "virtual CPUs"]
         if blocked and used < 100.0 * processors - _NEGLIGIBLE:
             notes.append(
-                f"{kind}: {100.0 * processors - used:.1f}% of one processor is idle while "
-                f"{', '.join(blocked[:5])} would use more: "
-                "a virtual CPU never has more than one logical processor"
+                f"{kind}: {idle:.1f}% of one processor is idle while {', '.join(blocked[:5])} would use "
+                "more: a virtual CPU never has more than one logical processor"
             )
     table = answer_table("shares", "users", "Users", rows)
-    chart = Chart(
-        "Entitled and used",
-        "bars",
-        table.labels(),
-        (
-            ChartSeries("entitled", [row[5] for row in rows]),
-            ChartSeries("gets", [row[8] for row in rows]),
-        ),
-        "% of one processor",
+    series = (
+        ChartSeries("entitled", [row[5] for row in rows]),
+        ChartSeries("gets", [row[8] for row in rows]),
     )
+    chart = Chart("Entitled and used", "bars", table.labels(), series, "% of one processor")
     if not scaled:
         scenario.unused("absolute_shares_at_most")
     if any(user["limit"] == "soft" for user in users):
@@ -303,17 +287,15 @@ def check_combinations(scenario: Scenario) -> None:
                         "add [[pool]] with that name and type")  # fmt: skip
     for pool in pools:
         if (pool["limithard"] is None) == (pool["capacity"] is None):
-            raise error(
-                f"pool.{pool['name']} needs exactly one limit", "write limithard = 50, or capacity = 1.5"
-            )
+            what = f"pool.{pool['name']} needs exactly one limit"
+            raise error(what, "write limithard = 50, or capacity = 1.5")
     for kind, number in scenario["processors"].items():
         if kind not in TYPES:
             raise error(f"processors.{kind} is not a processor type", f"write one of {', '.join(TYPES)}")
         taken = sum(user["dedicated"] for user in users if user["type"] == kind)
         if taken > number:
-            raise error(
-                f"{taken} {kind} processors are dedicated, but only {number:g} exist", "dedicate fewer"
-            )
+            what = f"{taken} {kind} processors are dedicated, but only {number:g} exist"
+            raise error(what, "dedicate fewer")
     for kind in {user["type"] for user in users} - set(scenario["processors"]):
         raise error(f"processors has no {kind}, but a user has virtual CPUs of that type",
                     f"add {kind} = 0 or more to [processors]")  # fmt: skip
@@ -330,16 +312,8 @@ def _user(user: dict[str, Any]) -> ShareUser:
     sharing = user["virtual_cpus"] - user["dedicated"]
     # Without a demand it wants all it can get, at most one processor for each virtual CPU.
     demand = 100.0 if user["demand"] is None else user["demand"] / sharing
-    return ShareUser(
-        user["name"],
-        tuple(user["demands"] or [demand] * sharing),
-        user["relative"],
-        user["absolute"],
-        user["limit"],
-        user["maximum_relative"],
-        user["maximum_absolute"],
-        user["pool"],
-    )
+    demands = tuple(user["demands"] or [demand] * sharing)
+    return ShareUser(**{name: user[name] for name in ShareUser.__struct_fields__} | {"demands": demands})
 
 
 def _row(user: dict[str, Any], solved: ShareUser | None, share: Share | None) -> tuple[Any, ...]:
@@ -348,19 +322,11 @@ def _row(user: dict[str, Any], solved: ShareUser | None, share: Share | None) ->
     subject = (user["name"], user["type"], user["virtual_cpus"])
     if solved is None or share is None:
         return (*subject, "dedicated", None, of_its_own, None, None, of_its_own, 0.0, 0.0, "dedicated")
-    stated_demand = sum(solved.demands) if user["demand"] is not None or user["demands"] is not None else None
-    total_demand = (
-        sum(min(demand, 100.0) for demand in solved.demands) if stated_demand is None else stated_demand
-    )
-    return (
-        *subject,
-        share_text,
-        share.normalized,
-        share.entitlement + of_its_own,
-        stated_demand,
-        share.limit,
-        share.allocation + of_its_own,
-        max(0.0, share.allocation - share.entitlement),
-        max(0.0, total_demand - share.allocation),
-        share.bound_by,
-    )
+    wanted = sum(min(demand, 100.0) for demand in solved.demands)
+    stated_demand = None
+    if user["demand"] is not None or user["demands"] is not None:
+        stated_demand = wanted = sum(solved.demands)
+    entitled, used = share.entitlement, share.allocation
+    amounts = (share.normalized, entitled + of_its_own, stated_demand, share.limit, used + of_its_own)
+    differences = (max(0.0, used - entitled), max(0.0, wanted - used))
+    return (*subject, share_text, *amounts, *differences, share.bound_by)

@@ -9,14 +9,12 @@ assumes that virtual CPUs go to idle cores first. Factors are ratios here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from msgspec import Struct
 
 from zlens.models.optional_numbers import ratio
 
-#: Transactions per second from running virtual CPUs and the demand of a transaction.
-_Speed = Callable[[float, float], float]
 #: Bounds with a smaller relative difference are the same.
 _SAME = 1e-9
 
@@ -65,36 +63,26 @@ def rate(running: float, cores: int, threads: int, maximum: float) -> float:
     return running * maximum / 2.0
 
 
-def raw_bounds(parts: Sequence[DemandPart], processors: int) -> list[ThroughputBound]:
-    """Return bounds on transactions per second with raw demands. processors: logical ones, each a thread."""
-    return _bounds(parts, processors, lambda running, total: running / total)
-
-
 def work_bounds(
-    parts: Sequence[DemandPart], cores: int, threads: int, maximum: float
+    parts: Sequence[DemandPart], cores: int, threads: int = 1, maximum: float = 1.0
 ) -> list[ThroughputBound]:
-    """Return bounds on transactions per second with work demands: speed depends on running virtual CPUs."""
-    return _bounds(
-        parts, cores * threads, lambda running, total: rate(running, cores, threads, maximum) / total
-    )
+    """Return bounds on transactions per second: of processors and parts.
 
-
-def _bounds(parts: Sequence[DemandPart], processors: int, speed: _Speed) -> list[ThroughputBound]:
-    """Return bounds of processors and parts. A part runs its share of virtual CPUs, at most all it has."""
+    A part runs its share of virtual CPUs, at most all it has, and speed depends on how many run. With one
+    thread per core demands may be raw: cores are then logical processors.
+    """
     total = sum(part.demand for part in parts)
 
     def bound(held_by: str, demand: float, at_once: int) -> ThroughputBound:
-        return ThroughputBound(
-            held_by, demand, at_once, speed(at_once * total / demand, total) if demand else None
-        )
+        most = rate(at_once * total / demand, cores, threads, maximum) / total if demand else None
+        return ThroughputBound(held_by, demand, at_once, most)
 
-    bounds = [bound("processors", total, processors)]
+    bounds = [bound("processors", total, cores * threads)]
     for part in parts:
-        bounds.append(bound(f"virtual CPUs of {part.name}", part.demand, part.virtual_cpus))
+        name, demand = part.name, part.demand
+        bounds.append(bound(f"virtual CPUs of {name}", demand, part.virtual_cpus))
         if part.serial:
-            bounds.append(
-                bound(f"serialization of {part.name}", part.demand * part.serial, part.serial_at_once)
-            )
+            bounds.append(bound(f"serialization of {name}", demand * part.serial, part.serial_at_once))
     return bounds
 
 

@@ -19,15 +19,12 @@ from zlens.models import scenario as scenarios
 from zlens.models.interval_choice import interval_sql, local_time
 from zlens.models.optional_numbers import difference, product, ratio, total
 from zlens.models.smt.model import TYPES
-from zlens.models.smt.switch import switch_bounds
 from zlens.rendering.answer import Answer, AnswerFigure, Value
 from zlens.rendering.answer_columns import answer_table
 from zlens.schema.plain_text import format_list
 
 if TYPE_CHECKING:
     from zlens.session.session import CoreSession
-
-__all__ = ["TABLE", "busy", "compare", "switch_bounds"]
 
 TABLE = "core"
 #: Rounding and different reading times can exceed 1 or 2 threads by this much.

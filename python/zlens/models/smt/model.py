@@ -122,10 +122,8 @@ def _metrics(scenario: Scenario, core: Mapping[str, Any]) -> CoreMetrics:
             raise error(f"{path} has no {counters[counts.index(None)]}", "set all four counters")
         wall = product(product(core["seconds"], core["ghz"]), 1e9)
         if wall is not None and counts[0] + counts[2] > wall * (1.0 + _ROUNDING):
-            raise error(
-                f"{path}: more core cycles than {core['seconds']:g} s at {core['ghz']:g} GHz",
-                "set cycles of the core: do not add those of two threads",
-            )
+            what = f"{path}: more core cycles than {core['seconds']:g} s at {core['ghz']:g} GHz"
+            raise error(what, "set cycles of the core: do not add those of two threads")
         return smt_metrics.measured(StateTimes(counts[0], counts[2], counts[1], counts[3], wall), maximum)
     if core["threads_busy"] is not None:
         if busy is None or len(core["threads_busy"]) > 2:
@@ -134,11 +132,8 @@ def _metrics(scenario: Scenario, core: Mapping[str, Any]) -> CoreMetrics:
         if density is None:
             return CoreMetrics(busy=0.0, maximum=maximum, utilization=0.0)
         if not 1.0 - _ROUNDING <= density <= 2.0 + _ROUNDING:
-            raise error(
-                f"{path}: its threads sum to {density:.2f} of core_busy",
-                "threads_busy and core_busy must be from the same interval",
-                "1 to 2",
-            )
+            cure = "threads_busy and core_busy must be from the same interval"
+            raise error(f"{path}: its threads sum to {density:.2f} of core_busy", cure, "1 to 2")
         return smt_metrics.by_density(min(2.0, max(1.0, density)), maximum, busy)
     if core["thread_density"] is not None:
         return smt_metrics.by_density(core["thread_density"], maximum, busy)
@@ -150,12 +145,9 @@ def _metrics(scenario: Scenario, core: Mapping[str, Any]) -> CoreMetrics:
 def _check_samples(scenario: Scenario, core: Mapping[str, Any]) -> None:
     samples = core["samples"]
     if len(samples) > 2 or len({len(thread) for thread in samples}) > 1:
-        raise scenario.error(
-            f"core.{core['name']}.samples has {len(samples)} threads of "
-            f"{', '.join(str(len(thread)) for thread in samples[:3])} samples",
-            "set one list for each thread, all of the same length",
-            "one or two lists",
-        )
+        lengths = ", ".join(str(len(thread)) for thread in samples[:3])
+        what = f"core.{core['name']}.samples has {len(samples)} threads of {lengths} samples"
+        raise scenario.error(what, "set one list for each thread, all of the same length", "one or two lists")
 
 
 def _metric_cells(metrics: CoreMetrics) -> tuple[float | None, ...]:
@@ -205,10 +197,8 @@ def _time_entry(scenario: Scenario, entry: Mapping[str, Any]) -> tuple[Value, ..
         )
     maximum = ratio(entry["max_capacity_factor"], 100.0)
     if entry["interval"] is not None and maximum is None:
-        raise scenario.error(
-            f"time.{entry['name']} has an interval without max_capacity_factor",
-            "add it; 100 for cores with one active thread",
-        )
+        what = f"time.{entry['name']} has an interval without max_capacity_factor"
+        raise scenario.error(what, "add it; 100 for cores with one active thread")
     if parts:
         times = smt_metrics.cpu_times(entry["alone"] or 0.0, entry["beside"] or 0.0, maximum)
         return _time_row(entry["name"], times, entry["interval"], maximum)
@@ -225,13 +215,10 @@ def _partition(scenario: Scenario, entry: Mapping[str, Any]) -> tuple[Value, ...
     core_time, thread_time = entry["core"], entry["thread"]
     density = smt_metrics.density_of(core_time, [thread_time])
     if thread_time > 2.0 * core_time * (1.0 + _ROUNDING) or thread_time < core_time * (1.0 - _ROUNDING):
-        raise scenario.error(
-            f"hyptop.{entry['name']}: thread time is not between 1 and 2 times core time",
-            "copy both from the same line of hyptop",
-        )
-    used = smt_metrics.real_use(
-        core_time, thread_time, entry["management"], entry["max_capacity_factor"] / 100.0
-    )
+        what = f"hyptop.{entry['name']}: thread time is not between 1 and 2 times core time"
+        raise scenario.error(what, "copy both from the same line of hyptop")
+    maximum = entry["max_capacity_factor"] / 100.0
+    used = smt_metrics.real_use(core_time, thread_time, entry["management"], maximum)
     left = difference(product(100.0, entry["cores"]), used)
     return (entry["name"], core_time, thread_time, density, used, left)
 

@@ -22,7 +22,7 @@ from zlens.models.interval_choice import interval_sql
 from zlens.models.optional_numbers import ratio
 from zlens.models.scenario_errors import ScenarioErrors
 from zlens.models.smt import bounds as smt_bounds
-from zlens.models.smt import published
+from zlens.models.smt import publications
 from zlens.models.smt.bounds import DemandPart, ThroughputBound
 from zlens.models.smt.throughput import MISSES
 from zlens.rendering.answer import Answer, AnswerFigure, AnswerTable, Value
@@ -118,11 +118,8 @@ def switch_bounds(
     names = {user.name for of_type in users.values() for user in of_type}
     unknown = {*parsed.path, *parsed.serial, *parsed.at_once} - {"", *names}
     if unknown:
-        raise QueryError(
-            f"no guest {min(unknown)} in this interval",
-            expected=", ".join(sorted(names)[:20]) or "no guest in the data",
-            cure="leave it out",
-        )
+        message, known = f"no guest {min(unknown)} in this interval", ", ".join(sorted(names)[:20])
+        raise QueryError(message, expected=known or "no guest in the data", cure="leave it out")
     changes: list[tuple[Value, ...]] = []
     bounds: list[tuple[Value, ...]] = []
     for cores in changing:
@@ -250,7 +247,7 @@ def _switchable(
     if threads == 1:
         return list(changing)
     under = "z/VM" if source == "zvm-monitor" else "z/OS"
-    able = published.second_thread(under)
+    able = publications.second_thread(under)
     answer.notes.append(
         f"Cores that can have two threads under {under}: {', '.join(able.types)} ({able.source})"
     )
@@ -402,7 +399,7 @@ def _bound_basis(bound: ThroughputBound, parsed: Settings) -> str:
 
 def _published(threads: int) -> AnswerTable:
     """Return IBM's published ranges of throughput, inverted if threads are switched off."""
-    rows = [row for row in published.ranges() if "throughput" in row.what]
+    rows = [row for row in publications.ranges() if "throughput" in row.what]
     if threads == 1:
         rows = [replace(row, low=1.0 / row.high, high=1.0 / row.low, mean=None) for row in rows]
     return answer_table("smt", "published", "", rows)

@@ -16,7 +16,7 @@ from zlens.models.optional_numbers import product, ratio
 from zlens.models.scenario import Scenario
 from zlens.models.smt import bounds as smt_bounds
 from zlens.models.smt.bounds import DemandPart, ThroughputBound
-from zlens.models.smt.published import ranges
+from zlens.models.smt.publications import ranges
 from zlens.rendering.answer import Answer, AnswerFigure, Value
 from zlens.rendering.answer_columns import answer_table
 from zlens.rendering.charts import Chart, ChartSeries
@@ -142,10 +142,8 @@ def _run(scenario: Scenario, says: Mapping[str, Any]) -> SmtRun:
         raise error(f"{path} has {has} without {missing}", f"add {missing}, or leave {has} out")
     for part in says["part"]:
         if part["busy"] is not None and not measured:
-            raise error(
-                f"{path}.part.{part['name']}.busy is given, but the run was not measured",
-                "add etr and processor_busy, or leave it out",
-            )
+            what = f"{path}.part.{part['name']}.busy is given, but the run was not measured"
+            raise error(what, "add etr and processor_busy, or leave it out")
     demands = [part["demand"] for part in says["part"]]
     raw: Sequence[float] | None = None
     if None not in demands:
@@ -153,18 +151,14 @@ def _run(scenario: Scenario, says: Mapping[str, Any]) -> SmtRun:
     elif any(demand is not None for demand in demands):
         raise error(f"{path} has demands of some parts only", "set the demand of each part, or of no part")
     elif measured:
-        used_by_part = [
-            None if part["busy"] is None else part["guests"] * part["busy"] / 100.0 for part in says["part"]
-        ]
+        used_by_part = [ratio(product(part["guests"], part["busy"]), 100.0) for part in says["part"]]
         if used_by_part.count(None) > 1:
             raise error(f"{path} has more than one part without busy", "add busy to all parts but one")
         processors = says["cores"] * says["threads"]
         raw = smt_bounds.split(says["etr"], processors, says["processor_busy"] / 100.0, used_by_part)
         if raw is None:
-            raise error(
-                f"{path}: its parts were busier than its {processors} processors",
-                "set busy of each guest, in percent of one processor",
-            )
+            what = f"{path}: its parts were busier than its {processors} processors"
+            raise error(what, "set busy of each guest, in percent of one processor")
     return SmtRun(says, None if raw is None else tuple(raw), *_state(scenario, says))
 
 
@@ -173,10 +167,8 @@ def _state(scenario: Scenario, says: Mapping[str, Any]) -> tuple[float | None, f
     if says["threads"] == 1:
         for key in ("thread_density", "capacity_factor"):
             if says[key] is not None:
-                raise scenario.error(
-                    f"run.{says['name']}.{key} is given, but the run has one thread per core",
-                    "write threads = 2, or leave it out",
-                )
+                what = f"run.{says['name']}.{key} is given, but the run has one thread per core"
+                raise scenario.error(what, "write threads = 2, or leave it out")
         return 1.0, 1.0, 1.0
     density = says["thread_density"]
     if density is None and says["core_busy"] and says["processor_busy"] is not None:
@@ -206,19 +198,16 @@ def _check_combinations(scenario: Scenario, runs: Sequence[SmtRun]) -> None:
             raise error(f"two parts of run.{run.name} have the same name", "use unique names")
         paths = [part["path"] is not None for part in parts]
         if any(paths) and not all(paths) and run.says["calibrated_by"] is None:
-            raise error(
-                f"run.{run.name} has paths of some parts only", "set a path for each, or calibrated_by"
-            )
+            what = f"run.{run.name} has paths of some parts only"
+            raise error(what, "set a path for each, or calibrated_by")
 
 
 def _base(scenario: Scenario, with_demands: Mapping[str, SmtRun]) -> SmtRun | None:
     """Return the base run: the named one, else the first measured one, preferably without multithreading."""
-    name = scenario["base"]
-    if name is None:
-        return min(
-            with_demands.values(), key=lambda run: (not run.measured, run.says["threads"]), default=None
-        )
-    return _find_run(scenario, with_demands, name, "base")
+    if scenario["base"] is not None:
+        return _find_run(scenario, with_demands, scenario["base"], "base")
+    runs = with_demands.values()
+    return min(runs, key=lambda run: (not run.measured, run.says["threads"]), default=None)
 
 
 def _find_run(scenario: Scenario, with_demands: Mapping[str, SmtRun], name: str, key: str) -> SmtRun:
@@ -239,7 +228,7 @@ def _expected(
     point = any(part["path"] for part in run.says["part"]) or run.says["calibrated_by"] is not None
     from_own = None
     if run.raw is not None:
-        bounds = smt_bounds.raw_bounds(run.parts(run.raw), run.processors)
+        bounds = smt_bounds.work_bounds(run.parts(run.raw), run.processors)
         from_own = ExpectedThroughput(bounds, "its own")
         if not point:
             return from_own
@@ -251,10 +240,8 @@ def _expected(
     by = run.says["calibrated_by"]
     from_run = base if by is None else _find_run(scenario, with_demands, by, f"run.{run.name}.calibrated_by")
     if point and not from_run.measured:
-        raise scenario.error(
-            f"run.{run.name} is predicted from run.{from_run.name}, which was not measured",
-            f"add etr and processor_busy to run.{from_run.name}",
-        )
+        what = f"run.{run.name} is predicted from run.{from_run.name}, which was not measured"
+        raise scenario.error(what, f"add etr and processor_busy to run.{from_run.name}")
     if by is not None and from_run.says["threads"] != run.says["threads"]:
         raise scenario.error(
             f"run.{run.name}.calibrated_by is {by}, which was measured with threads = "
@@ -272,10 +259,8 @@ def _expected(
     parts = run.parts(work)
     maximum = _maximum(answer, run, from_run, base)
     if maximum is None and point:
-        raise scenario.error(
-            f"run.{run.name} is predicted, but has no max_capacity_factor",
-            "add it, or leave out path factors for bounds only",
-        )
+        what = f"run.{run.name} is predicted, but has no max_capacity_factor"
+        raise scenario.error(what, "add it, or leave out path factors for bounds only")
     maximum = maximum or _TWICE
     cores, threads = run.says["cores"], run.says["threads"]
     if threads == 2:
@@ -308,20 +293,15 @@ def _work_of_parts(scenario: Scenario, run: SmtRun, source: SmtRun) -> list[floa
             "add thread_density (or core_busy), and max_capacity_factor or capacity_factor",
         )
     demands = {part["name"]: demand for part, demand in zip(source.says["part"], source.work, strict=True)}
-    for part in run.says["part"]:
-        if part["name"] not in demands:
-            raise scenario.error(
-                f"run.{run.name}.part.{part['name']} is not a part of run.{source.name}",
-                "use the same part names",
-                ", ".join(demands),
-            )
-    if len(demands) > len(run.says["part"]):
-        missing = set(demands) - {part["name"] for part in run.says["part"]}
-        raise scenario.error(
-            f"run.{run.name} has no part {min(missing)} of run.{source.name}",
-            "add it: its demand is part of a transaction",
-        )
-    return [demands[part["name"]] for part in run.says["part"]]  # fmt: skip
+    names = [part["name"] for part in run.says["part"]]
+    for name in names:
+        if name not in demands:
+            what = f"run.{run.name}.part.{name} is not a part of run.{source.name}"
+            raise scenario.error(what, "use the same part names", ", ".join(demands))
+    for name in sorted(set(demands) - set(names)):
+        what = f"run.{run.name} has no part {name} of run.{source.name}"
+        raise scenario.error(what, "add it: its demand is part of a transaction")
+    return [demands[name] for name in names]
 
 
 def _maximum(answer: Answer, run: SmtRun, from_run: SmtRun, base: SmtRun) -> float | None:
@@ -404,15 +384,10 @@ def _demand_rows(run: SmtRun, base: SmtRun) -> list[tuple[Value, ...]]:
         index = index_by_name.get(part["name"])
         of_base = base.raw[index] if index is not None and base.raw else None
         path = base.work[index] if index is not None and base.work else None
-        rows.append((
-            run.name,
-            part["name"],
-            part["guests"] * part["virtual_cpus"],
-            100.0 * demand * run.says["etr"] / part["guests"],
-            demand,
-            demand / of_base if of_base else None,
-            run.work[n] / path if path and run.work else None,
-        ))  # fmt: skip
+        virtual_cpus = part["guests"] * part["virtual_cpus"]
+        busy = 100.0 * demand * run.says["etr"] / part["guests"]
+        growth = ratio(run.work[n] if run.work else None, path)
+        rows.append((run.name, part["name"], virtual_cpus, busy, demand, ratio(demand, of_base), growth))
     return rows
 
 

@@ -32,11 +32,8 @@ def solve(scenario: Scenario) -> Answer:
     in_order = [entry for kind in partitions.TYPES for entry in entries if entry["type"] == kind]
     amounts = zip(in_order, table.column("allocation"), strict=True)
     gets = {(entry["name"], entry["type"]): float(amount or 0.0) for entry, amount in amounts}
-    tables, figures, charts = (
-        list(machine_answer.tables),
-        list(machine_answer.figures),
-        list(machine_answer.charts),
-    )
+    tables, figures = list(machine_answer.tables), list(machine_answer.figures)
+    charts = list(machine_answer.charts)
     systems = [part for part in parts if part.users]
     for part in systems:
         processors = {}
@@ -88,11 +85,8 @@ def _with_user_demand(part: SystemPartition, entry: Entry, notes: list[str]) -> 
         load = demand(part, user)
         if user["demand"] is None and user["demands"] is None and load is not None:
             user["demand"] = load
-            closed = any(
-                transaction["customers"] is not None and user["name"] in _named(transaction)
-                for transaction in part.transactions
-            )
-            if closed:
+            closed = [one for one in part.transactions if one["customers"] is not None]
+            if any(user["name"] in _named(one) for one in closed):
                 notes.append(
                     f"{user['name']}: its customers are assumed to wait for nothing else; "
                     "other waits reduce its load"

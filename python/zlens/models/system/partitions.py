@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -103,15 +103,8 @@ def shares_scenario(scenario: Scenario, part: SystemPartition, processors: dict[
     user_keys, pool_keys = key_table("shares.user").by_name, key_table("shares.pool").by_name
     users = [{name: user[name] for name in user_keys} for user in part.users if user["logged_on"]]
     pools = [{name: pool[name] for name in pool_keys} for pool in part.pools]
-    at_most = scenario["absolute_shares_at_most"]
-    values = {
-        "title": None,
-        "processors": processors,
-        "absolute_shares_at_most": at_most,
-        "user": users,
-        "pool": pools,
-    }
-    return Scenario(values, scenario.problem)
+    given = {"processors": processors, "absolute_shares_at_most": scenario["absolute_shares_at_most"]}
+    return Scenario({"title": None, **given, "user": users, "pool": pools}, scenario.problem)
 
 
 def system_partitions(scenario: Scenario) -> list[SystemPartition]:
@@ -119,28 +112,19 @@ def system_partitions(scenario: Scenario) -> list[SystemPartition]:
     by_name: dict[str, SystemPartition] = {}
     for entry in scenario["partition"]:
         by_name.setdefault(entry["name"], SystemPartition(entry["name"], [])).cores.append(entry)
-    of_tables = {
-        "user": "users",
-        "pool": "pools",
-        "transaction": "transactions",
-        "space": "spaces",
-        "control_unit": "control_units",
-        "switch": "switches",
-        "function": "functions",
-        "relocation": "relocations",
-        "command": "commands",
-    }
-    for table, attribute in of_tables.items():
+    tables = ("user", "pool", "transaction", "space", "control_unit", "switch", "function", "relocation")
+    for table in (*tables, "command"):
         for number, entry in enumerate(scenario[table], 1):
             part = _partition_of(scenario, by_name, entry, f"{table}[{number}]")
-            getattr(part, attribute).append(entry)
-    _place_volumes(scenario, list(by_name.values()))
-    _add_arrivals(scenario, list(by_name.values()))
+            getattr(part, "switches" if table == "switch" else f"{table}s").append(entry)
+    parts = list(by_name.values())
+    _place_volumes(scenario, parts)
+    _add_arrivals(scenario, parts)
     partitions.check_combinations(partitions_scenario(scenario))
-    for part in by_name.values():
+    for part in parts:
         _check_part(scenario, part)
-    _check_numbers(scenario, list(by_name.values()))
-    return list(by_name.values())
+    _check_numbers(scenario, parts)
+    return parts
 
 
 def _partition_of(
@@ -159,9 +143,7 @@ def _partition_of(
     of_zvm = [part for part in by_name.values() if part.names_zvm_release]
     if "user" in entry and entry["user"] is not None and not location.startswith("user"):
         # The user's partition applies.
-        homes = [
-            part for part in by_name.values() if any(user["name"] == entry["user"] for user in part.users)
-        ]
+        homes = [part for part in by_name.values() if entry["user"] in _names(part.users)]
         if len(homes) == 1:
             return homes[0]
     choice = of_zvm if len(by_name) > 1 else [*by_name.values()]
@@ -176,19 +158,12 @@ def _partition_of(
 
 def _place_volumes(scenario: Scenario, all_parts: Sequence[SystemPartition]) -> None:
     for number, volume in enumerate(scenario["volume"], 1):
-        homes = [
-            part
-            for part in all_parts
-            if any(unit["name"] == volume["control_unit"] for unit in part.control_units)
-        ]
-        location = f"volume[{number}]"
-        if not homes:
-            raise scenario.error(
-                f"{location}.control_unit is {volume['control_unit']}, which does not exist",
-                "add [[control_unit]] with that name",
-                where=location,
-            )
-        homes[0].volumes.append(volume)
+        unit, location = volume["control_unit"], f"volume[{number}]"
+        home = next((part for part in all_parts if unit in _names(part.control_units)), None)
+        if home is None:
+            what = f"{location}.control_unit is {unit}, which does not exist"
+            raise scenario.error(what, "add [[control_unit]] with that name", where=location)
+        home.volumes.append(volume)
 
 
 def _add_arrivals(scenario: Scenario, all_parts: Sequence[SystemPartition]) -> None:
@@ -204,21 +179,15 @@ def _add_arrivals(scenario: Scenario, all_parts: Sequence[SystemPartition]) -> N
             path = f"relocation.{number}"
             own = next((one for one in target.users if one["name"] == user["name"]), None)
             if own is None:
-                pools = [pool["name"] for pool in target.pools]
-                pool = user["pool"] if user["pool"] in pools else None
+                pool = user["pool"] if user["pool"] in _names(target.pools) else None
                 target.users.append({**user, "partition": target.name, "logged_on": False, "pool": pool})
-            elif own["logged_on"] or (own["type"], own["virtual_cpus"]) != (
-                user["type"],
-                user["virtual_cpus"],
-            ):
+            elif own["logged_on"] or any(own[key] != user[key] for key in ("type", "virtual_cpus")):
                 raise error(
                     f"{path}.user is {user['name']}, of which {target.system} has another",
                     "write logged_on = false for it there, with the same type and virtual_cpus",
                 )
-            if any(
-                step["io"] is not None and user["name"] in users_of(step)
-                for transaction in part.transactions for step in transaction["step"]
-            ):  # fmt: skip
+            steps = [step for transaction in part.transactions for step in transaction["step"]]
+            if any(step["io"] is not None and user["name"] in users_of(step) for step in steps):
                 raise error(
                     f"{path}.user is {user['name']}, whose transactions have I/O: their volumes stay behind",
                     f"name a member that is not simulated, or take {user['name']} out of steps with io",
@@ -235,12 +204,9 @@ def _unique(scenario: Scenario, subject: str, values: Iterable[Any], cure: str =
 
 def _named(scenario: Scenario, subject: str, name: str, pattern: re.Pattern[str] = _NAME) -> None:
     if not pattern.fullmatch(name):
-        max_length = 8 if pattern is _NAME else 6
-        raise scenario.error(
-            f"{subject} is called {name[:40]!r}",
-            "use a shorter name of letters and digits",
-            f"a name of up to {max_length} characters, as monitor records have",
-        )
+        expected = f"a name of up to {8 if pattern is _NAME else 6} characters, as monitor records have"
+        cure = "use a shorter name of letters and digits"
+        raise scenario.error(f"{subject} is called {name[:40]!r}", cure, expected)
 
 
 def _check_numbers(scenario: Scenario, all_parts: Sequence[SystemPartition]) -> None:
@@ -249,13 +215,9 @@ def _check_numbers(scenario: Scenario, all_parts: Sequence[SystemPartition]) -> 
         _named(scenario, "a partition", part.name)
         _named(scenario, "a system", part.system)
     _unique(scenario, "system", [part.system for part in all_parts if part.zvm])
-    _unique(
-        scenario,
-        "partition number",
-        [part.common_entry("number") for part in all_parts],
-        "use unique numbers",
-    )
-    _unique(scenario, "control_unit", [unit["name"] for unit in scenario["control_unit"]])
+    numbers = [part.common_entry("number") for part in all_parts]
+    _unique(scenario, "partition number", numbers, "use unique numbers")
+    _unique(scenario, "control_unit", _names(scenario["control_unit"]))
 
 
 def _check_part(scenario: Scenario, part: SystemPartition) -> None:
@@ -279,8 +241,8 @@ def _check_part(scenario: Scenario, part: SystemPartition) -> None:
         if part.users or load["volumes"] or load["page_rate"]:
             raise error(f"partition.{part.name}.load is of a partition with users or I/O",
                         "assign the load to one of its users")  # fmt: skip
-    _unique(scenario, "user", [user["name"] for user in part.users],
-            "use unique names: users of a simulated machine have virtual CPUs of one type")  # fmt: skip
+    cure = "use unique names: users of a simulated machine have virtual CPUs of one type"
+    _unique(scenario, "user", _names(part.users), cure)
     for user in part.users:
         _check_user(scenario, part, user)
     if part.users:
@@ -291,9 +253,9 @@ def _check_part(scenario: Scenario, part: SystemPartition) -> None:
         if not any(user["logged_on"] or user["name"] in logons for user in part.users):
             raise error(f"no user of partition {part.name} is ever logged on, so no share counts",
                         "leave logged_on = false out for one, or add [[command]] do = \"logon\"")  # fmt: skip
-    _unique(scenario, "transaction", [one["name"] for one in part.transactions])
+    _unique(scenario, "transaction", _names(part.transactions))
     _unique(scenario, "control_unit ssid", [unit["ssid"] for unit in part.control_units], "use unique IDs")
-    _unique(scenario, "volume", [volume["name"] for volume in part.volumes])
+    _unique(scenario, "volume", _names(part.volumes))
     _unique(scenario, "device", [volume["device"] for volume in part.volumes], "use unique device numbers")
     for volume in part.volumes:
         _named(scenario, "a volume", volume["name"], _VOLUME)
@@ -305,7 +267,7 @@ def _check_part(scenario: Scenario, part: SystemPartition) -> None:
                         "set both, or neither: first come, first served")  # fmt: skip
         if unit["minidisk_share"] == 0 == unit["paging_share"]:
             raise error(f"control_unit.{unit['name']} has shares of 0", "set a share for one of them")
-    _unique(scenario, "space", [space["name"] for space in part.spaces])
+    _unique(scenario, "space", _names(part.spaces))
     for space in part.spaces:
         _check_users(scenario, part, f"space.{space['name']}", space["user"])
     for transaction in part.transactions:
@@ -331,16 +293,12 @@ def _check_user(scenario: Scenario, part: SystemPartition, user: Entry) -> None:
     for kind in ("relative", "absolute"):
         share, maximum = user[kind], user[f"maximum_{kind}"]
         if share is not None and maximum is not None and maximum < share:
-            raise error(
-                f"{path}.maximum_{kind} is {maximum:g}, below its share",
-                f"raise it, or lower {kind}",
-                f"at least {share:g}",
-            )
+            what, expected = f"{path}.maximum_{kind} is {maximum:g}, below its share", f"at least {share:g}"
+            raise error(what, f"raise it, or lower {kind}", expected)
     storage, working_set = user["storage"], user["working_set"]
     if storage is not None and working_set is not None and working_set > storage:
-        raise error(
-            f"{path}.working_set is {working_set:g}", "reduce it", f"at most its storage, {storage:g}"
-        )
+        expected = f"at most its storage, {storage:g}"
+        raise error(f"{path}.working_set is {working_set:g}", "reduce it", expected)
     load = user["load"]
     if load is None:
         return
@@ -360,25 +318,29 @@ def _check_profile(scenario: Scenario, path: str, profile: Sequence[tuple[float,
 
 
 def _check_volumes(scenario: Scenario, part: SystemPartition, path: str, names: Sequence[str]) -> None:
-    known = [volume["name"] for volume in part.volumes]
+    by_name = {volume["name"]: volume for volume in part.volumes}
     for name in names:
-        if name not in known:
-            raise scenario.error(
-                f"{path} has {name}, which does not exist in partition {part.name}",
-                "add [[volume]] with that name",
-            )
-        if next(volume for volume in part.volumes if volume["name"] == name)["offline"]:
+        _known(scenario, part, f"{path} has {name}", name, by_name, "volume")
+        if by_name[name]["offline"]:
             raise scenario.error(f"{path} has {name}, which is offline at times", "use another volume")
 
 
 def _check_users(scenario: Scenario, part: SystemPartition, path: str, names: Sequence[str]) -> None:
-    known = {user["name"] for user in part.users}
     for name in names:
-        if name not in known:
-            raise scenario.error(
-                f"{path} is for {name}, which does not exist in partition {part.name}",
-                "add [[user]] with that name",
-            )
+        _known(scenario, part, f"{path} is for {name}", name, _names(part.users), "user")
+
+
+def _names(entries: Iterable[Entry]) -> list[str]:
+    return [entry["name"] for entry in entries]
+
+
+def _known(
+    scenario: Scenario, part: SystemPartition, what: str, name: str, known: Container[str], table: str
+) -> None:
+    """Raise an error if an entry names another that its partition lacks. what: the beginning of its text."""
+    if name not in known:
+        what = f"{what}, which does not exist in partition {part.name}"
+        raise scenario.error(what, f"add [[{table}]] with that name")
 
 
 def users_of(step: Entry) -> list[str]:
@@ -395,7 +357,7 @@ def _check_transaction(scenario: Scenario, part: SystemPartition, transaction: E
     if transaction["rate"] is not None and transaction["think"]:
         raise error(f"{path} has both rate and think", "leave think out, or set customers")
     _check_profile(scenario, f"{path}.profile", transaction["profile"])
-    known = {user["name"] for user in part.users}
+    known = _names(part.users)
     work = 0.0
     for number, step in enumerate(transaction["step"], 1):
         here = f"{path}.step.{number}"
@@ -405,9 +367,7 @@ def _check_transaction(scenario: Scenario, part: SystemPartition, transaction: E
         kind = does[0]
         work += step[kind]
         for name in users_of(step):
-            if name not in known:
-                raise error(f"{here}.user is {name}, which does not exist in partition {part.name}",
-                            "add [[user]] with that name")  # fmt: skip
+            _known(scenario, part, f"{here}.user is {name}", name, known, "user")
         if (kind == "delay") == bool(users_of(step)):
             raise error(f"{here} is {kind} and has {len(users_of(step))} users",
                         'add user = "LINUX1" to cpu and io, but not to delay')  # fmt: skip
@@ -428,20 +388,14 @@ def _check_relocations(scenario: Scenario, part: SystemPartition) -> None:
             raise error("there are relocations, but no link", "add [link] with rate = 600")
         relocation_link.check_link(Scenario({**scenario.values, "link": scenario["link"]}, scenario.problem))
     for number, entry in enumerate(part.relocations, 1):
-        path = f"relocation.{number}"
-        user = by_name.get(entry["user"])
-        if user is None:
-            raise error(f"{path}.user is {entry['user']}, which does not exist in partition {part.name}",
-                        "add [[user]] with that name")  # fmt: skip
+        path, name = f"relocation.{number}", entry["user"]
+        _known(scenario, part, f"{path}.user is {name}", name, by_name, "user")
+        user = by_name[name]
         if entry["to"] == part.system:
-            raise error(
-                f"{path}.to is {entry['to']}, where {entry['user']} is already", "name another member"
-            )
-        min_passes = entry["live_passes"] + entry["quiesce_passes"]
-        if entry["passes_most"] < min_passes:
-            raise error(
-                f"{path}.passes_most is {entry['passes_most']}", "increase it", f"at least {min_passes}"
-            )
+            raise error(f"{path}.to is {entry['to']}, where {name} is already", "name another member")
+        least = entry["live_passes"] + entry["quiesce_passes"]
+        if entry["passes_most"] < least:
+            raise error(f"{path}.passes_most is {entry['passes_most']}", "increase it", f"at least {least}")
         if user["storage"] is not None and (entry["touched"] or 0) > user["storage"]:
             raise error(f"{path}.touched is {entry['touched']:g}", "reduce it",
                         f"at most the storage of {entry['user']}, {user['storage']:g}")  # fmt: skip
@@ -464,7 +418,7 @@ def _check_command(scenario: Scenario, part: SystemPartition, command: Entry, nu
                         f"{'add' if key in needed else 'leave out'} {key}")  # fmt: skip
     if command["do"] == "set share" and (command["relative"] is None) == (command["absolute"] is None):
         raise error(f"{path}, set share, needs exactly one share", "write relative = 100, or absolute = 5")
-    if command["user"] is not None and command["user"] not in {user["name"] for user in part.users}:
+    if command["user"] is not None and command["user"] not in _names(part.users):
         raise error(f"{path} is for {command['user']}, which does not exist", "add [[user]] with that name")
     pools = {pool["name"]: pool for pool in part.pools}
     if command["pool"] is not None and command["pool"] not in pools:
@@ -479,19 +433,15 @@ def _check_command(scenario: Scenario, part: SystemPartition, command: Entry, nu
             raise error(f"{path} is for {command['pool']}, whose limit is 100%: it is unlimited", "set one")
         if pool["capacity"] is None and command["limit"] > 100:
             raise error(f"{path} sets {command['limit']:g}%", "reduce it", "at most 100%")
-    if command["control_unit"] is not None and command["control_unit"] not in {
-        unit["name"] for unit in part.control_units
-    }:
-        raise error(f"{path} is for {command['control_unit']}, which does not exist in partition {part.name}",
-                    "add [[control_unit]] with that name")  # fmt: skip
+    unit = command["control_unit"]
+    if unit is not None:
+        _known(scenario, part, f"{path} is for {unit}", unit, _names(part.control_units), "control_unit")
     cores = sum(entry["cores"] for entry in part.cores)
     if command["core"] is not None and command["core"] >= cores:
         raise error(f"{path} is for core {command['core']}", "reduce it", f"0 to {cores - 1}")
     if command["type"] is not None and not part.processors(command["type"]):
-        raise error(
-            f"{path} is for {command['type']}s, but {part.name} has no {command['type']}s",
-            "name another type",
-        )
+        what = f"{path} is for {command['type']}s, but {part.name} has no {command['type']}s"
+        raise error(what, "name another type")
     if command["do"] in ("set weight", "set cap"):
         own = next(entry for entry in part.cores if entry["type"] == command["type"])
         if own["dedicated"]:

@@ -7,6 +7,8 @@ from itertools import pairwise
 from statistics import fmean
 from typing import Any
 
+from msgspec.structs import astuple
+
 from zlens.models.published_numbers import number
 from zlens.models.scenario import Scenario, example
 from zlens.models.scenario_keys import key_table
@@ -39,8 +41,6 @@ _OF = {
 }
 #: Weight of the previous value in the kernel's average of steal time (HD_STEAL_AVG_WEIGHT).
 _STEAL_WEIGHT = int(number("linux_steal_weight"))
-
-_DECISIONS = answer_columns("unparking", "decisions")
 
 
 def solve(scenario: Scenario) -> Answer:
@@ -78,9 +78,8 @@ def _zvm(scenario: Scenario, cores: policies.VerticalCores) -> Answer:
     if sources == ["projection"]:
         scenario.unused("unpark_projection_factor")
         scenario.unused("unpark_projection_base")
-    if scenario["global_performance_data"]:
-        return _with_data(scenario, cores, uses, projections)
-    return _without_data(scenario, cores, uses, projections)
+    solve_rules = _with_data if scenario["global_performance_data"] else _without_data
+    return solve_rules(scenario, cores, uses, projections)
 
 
 def _projection(scenario: Scenario, used: float | None) -> float:
@@ -99,17 +98,13 @@ def _with_data(
     notes: list[str] = []
     powers, figures = _lows(scenario, cores, notes)
     unparked = [policies.zvm(cores, powers, power, scenario["low_powered"]) for power in projections]
-    counts = {
-        "LARGE": [cores_of.large for cores_of in unparked],
-        "MEDIUM": [cores_of.medium for cores_of in unparked],
-        "SMALL": [cores_of.small for cores_of in unparked],
-    }
+    names = ("LARGE", "MEDIUM", "SMALL")
+    counts = {name: [getattr(each, name.lower()) for each in unparked] for name in names}
     effect = scenario["unparking"]
     rows = [_model(name, cores, of_it, uses, name == effect) for name, of_it in counts.items()]
+    text = f"unparked by {effect}, the setting in effect"
     figures = [
-        AnswerFigure(
-            "unparked", fmean(counts[effect]), "cores", f"unparked by {effect}, the setting in effect", 1
-        ),
+        AnswerFigure("unparked", fmean(counts[effect]), "cores", text, 1),
         AnswerFigure("projection", fmean(projections), "% of 1", "projected use", 1),
         AnswerFigure("entitlement", cores.entitlement, "% of 1", "entitlement", 1),
         AnswerFigure("powered", float(unparked[0].powered), "cores", "cores that appear powered", 0),
@@ -136,9 +131,8 @@ def _with_data(
         answer_table("unparking", "models", "Cores by model", rows),
         *_decisions(uses, projections, counts),
     ]
-    chart = Chart(
-        "Unparked cores", "bars", list(counts), (ChartSeries("unparked", [row[1] for row in rows]),), "cores"
-    )
+    means = ChartSeries("unparked", [row[1] for row in rows])
+    chart = Chart("Unparked cores", "bars", list(counts), (means,), "cores")
     return Answer(
         "unparking", "Unparking of z/VM", tables, figures, [chart, *_over_time(uses, counts)], notes,
         follow=("models", "unparked"),
@@ -151,11 +145,10 @@ def _decisions(
     """Return the decisions after each interval of a history."""
     if len(uses) < 2:
         return []
-    rows = [
-        (index, *values)
-        for index, values in enumerate(zip(uses, projections, *counts.values(), strict=True), 1)
-    ]
-    columns = (*_DECISIONS, *(AnswerColumn(name.lower(), name, "cores") for name in counts))
+    intervals = range(1, len(uses) + 1)
+    rows = list(zip(intervals, uses, projections, *counts.values(), strict=True))
+    leading = answer_columns("unparking", "decisions")
+    columns = (*leading, *(AnswerColumn(name.lower(), name, "cores") for name in counts))
     return [AnswerTable("decisions", "Decisions, one after each interval of two seconds", columns, rows)]
 
 
@@ -196,11 +189,9 @@ def _lows(
         if scenario["weight"] is None:
             raise error("weight is missing: excess is shared by weight", "add weight = 100")
         others = [
-            (partition["weight"], partition["entitlement"], partition["used"],
-             partition["used"] if partition["demand"] is None
-             else max(partition["demand"], partition["used"]))
-            for partition in scenario["partition"]
-        ]  # fmt: skip
+            (one["weight"], one["entitlement"], one["used"], max(one["demand"] or 0.0, one["used"]))
+            for one in scenario["partition"]
+        ]
         spare, excess = policies.excess_power(scenario["weight"], 100.0 * cores.lows, others)
         figures = [AnswerFigure("spare", spare, "% of 1", "entitlement that the others leave", 1)]
     if excess is None:
@@ -230,9 +221,7 @@ def _without_data(
     if cores.lows:
         scenario.assume("unpark_lows_without_data")
     pad, beyond = scenario["cpupad"], scenario["pad_beyond_entitlement"]
-    with_pad = [
-        policies.add_pad(projection, pad, cores.entitlement, beyond=beyond) for projection in projections
-    ]
+    with_pad = [policies.add_pad(each, pad, cores.entitlement, beyond=beyond) for each in projections]
     if all(projection + pad <= cores.entitlement for projection in projections):
         scenario.unused("unpark_pad_beyond_entitlement")
     counts = [policies.zvm_without_gpd(cores, power) for power in with_pad]
@@ -266,16 +255,10 @@ def _model(
     mean = fmean(counts)
     reported = [used for used in uses if used is not None]
     busy = min(100.0, fmean(reported) / mean) if reported and mean else None
-    return (
-        name,
-        mean,
-        fmean(min(count, cores.highs) for count in counts),
-        fmean(min(max(0, count - cores.highs), cores.mediums) for count in counts),
-        fmean(max(0, count - cores.entitled) for count in counts),
-        cores.online - mean,
-        busy,
-        in_effect,
-    )
+    highs = fmean(min(count, cores.highs) for count in counts)
+    mediums = fmean(min(max(0, count - cores.highs), cores.mediums) for count in counts)
+    lows = fmean(max(0, count - cores.entitled) for count in counts)
+    return (name, mean, highs, mediums, lows, cores.online - mean, busy, in_effect)
 
 
 def _linux(scenario: Scenario, cores: policies.VerticalCores) -> Answer:
@@ -283,9 +266,9 @@ def _linux(scenario: Scenario, cores: policies.VerticalCores) -> Answer:
         raise scenario.error("steal is missing: Linux decides by it", "add steal = [0, 10, 40]")
     threshold = scenario["steal_threshold"]
     ticks = policies.linux(cores.entitled, cores.online, scenario["steal"], threshold, _STEAL_WEIGHT)
+    times = [policies.LINUX_SECONDS * index for index in range(1, len(ticks) + 1)]
     rows = [
-        (index, index * policies.LINUX_SECONDS, tick.steal, tick.average, tick.cores)
-        for index, tick in enumerate(ticks, 1)
+        (index, time, *astuple(tick)) for index, (time, tick) in enumerate(zip(times, ticks, strict=True), 1)
     ]
     states = [cores.online, *(tick.cores for tick in ticks)]
     changes = [index for index, (previous, current) in enumerate(pairwise(states), 1) if previous != current]
@@ -312,7 +295,6 @@ def _linux(scenario: Scenario, cores: policies.VerticalCores) -> Answer:
         ChartSeries("steal", [float(tick.steal) for tick in ticks]),
         ChartSeries("average", [float(tick.average) for tick in ticks]),
     )
-    times = [policies.LINUX_SECONDS * index for index in range(1, len(ticks) + 1)]
     chart = Chart("Steal, and the kernel's average of it", "lines", times, series, "%", "seconds")
     table = answer_table("unparking", "ticks", "Quarters of a second", rows)
     return Answer("unparking", "Hiperdispatch of Linux", [table], figures, [chart], notes)
@@ -329,19 +311,9 @@ def _zos(scenario: Scenario, cores: policies.VerticalCores) -> Answer:
         interval = policies.WlmInterval(**values)
         decision = policies.zos(cores, lows, interval, limits)
         lows = decision.lows
-        above = interval.used - cores.entitlement
-        rows.append(
-            (
-                index,
-                interval.busy,
-                interval.used,
-                above,
-                interval.free,
-                lows,
-                cores.entitled + lows,
-                decision.why,
-            )
-        )
+        busy, used, free = interval.busy, interval.used, interval.free
+        counts = (lows, cores.entitled + lows)
+        rows.append((index, busy, used, used - cores.entitlement, free, *counts, decision.why))
     figures = [
         AnswerFigure("unparked", float(rows[-1][6]), "cores", "unparked at the end", 0),
         AnswerFigure("lows", float(lows), "cores", "vertical-lows of them", 0),

@@ -82,15 +82,9 @@ def excess_power(
     partitions that want more than theirs, as PR/SM shares excess; this partition wants `max_excess`.
     """
     spare = sum(max(0.0, entitlement - used) for _, entitlement, used, _ in others)
-    hungry = [
-        (other_weight, demand - entitled) for other_weight, entitled, _, demand in others if demand > entitled
-    ]
-    fills = water_fill(
-        spare,
-        [weight, *(other_weight for other_weight, _ in hungry)],
-        [max_excess, *(shortage for _, shortage in hungry)],
-    )
-    return spare, fills[0]
+    hungry = [(each, demand - entitled) for each, entitled, _, demand in others if demand > entitled]
+    weights, wants = zip((weight, max_excess), *hungry, strict=True)
+    return spare, water_fill(spare, weights, wants)[0]
 
 
 def low_power(excess: float, lows: int, *, evenly: bool) -> list[float]:
@@ -124,12 +118,9 @@ def zvm_without_gpd(cores: VerticalCores, projection: float) -> int:
 
 def _fewest_cores(powers: Iterable[float], projection: float) -> int:
     """Return how many powers, from the first, reach the projection; all if they do not."""
-    count = 0
-    for reached in accumulate(powers, initial=0.0):
-        if reached >= projection - _NEGLIGIBLE:
-            return count
-        count += 1
-    return count - 1
+    reached = list(accumulate(powers, initial=0.0))
+    enough = (count for count, power in enumerate(reached) if power >= projection - _NEGLIGIBLE)
+    return next(enough, len(reached) - 1)
 
 
 class Tick(Struct, frozen=True):
