@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from itertools import count, pairwise
 
 from zlens.catalog import expressions
+from zlens.catalog.aggregation import KNOWN
 from zlens.catalog.raw_columns import RawColumn
 from zlens.catalog.roles import ALL_TIMES_SUFFIX, SQL_TYPES
 from zlens.compiler.plan import QueryPlan, RowCondition, RowConditions, omit_rows
@@ -167,7 +168,8 @@ class TableStore:
         """
         name, former = expressions.quote(step.table), self._compressed.get(step.table)
         table = f"{COMPRESSED}.main.{expressions.quote(f'{step.table}#{next(self._numbers)}')}"
-        rows = f"({self.statement_rows(cursor, statement)})"
+        complete = f"({self.statement_rows(cursor, statement)})"
+        rows = complete if step.quick is None else f"({self.statement_rows(cursor, step.quick)})"
 
         def run(text: str) -> None:
             interruptible(cursor, lambda: cursor.execute(text))
@@ -178,6 +180,9 @@ class TableStore:
                 # One at a time, because slices of two tables need twice the memory.
                 with hold_lock(self._compressing):
                     run(f"{write} SELECT * FROM {rows} WHERE {condition}")
+                    if step.quick is not None and (times := self._unknown_times(cursor, table, condition)):
+                        run(f"DELETE FROM {table} WHERE {condition} AND ({times})")
+                        run(f"INSERT INTO {table} SELECT * FROM {complete} WHERE {condition} AND ({times})")
                     compress(cursor)
             run("BEGIN TRANSACTION")
             if step.table in self.materialized and former is None:
@@ -211,6 +216,15 @@ class TableStore:
             return ["true"]
         between = (f"{_TIME} > {first} AND {_TIME} <= {last}" for first, last in pairwise(bounds))
         return [f"{_TIME} <= {bounds[0]}", *between, f"{_TIME} > {bounds[-1]}", f"{_TIME} IS NULL"]
+
+    def _unknown_times(self, cursor: Connection, table: str, condition: str) -> str | None:
+        """Return the condition on the times of rows that are not known; None without such rows."""
+        unknown = f"{condition} AND NOT {expressions.quote(KNOWN)}"
+        text = f"SELECT DISTINCT epoch_us({_TIME}) FROM {table} WHERE {unknown}"
+        times = [row[0] for row in interruptible(cursor, lambda: cursor.execute(text).fetchall())]
+        moments = [f"make_timestamptz({us})" for us in times if us is not None]
+        tests = [f"{_TIME} IN ({', '.join(moments)})"] if moments else []
+        return " OR ".join([*tests, *([f"{_TIME} IS NULL"] if None in times else [])]) or None
 
     def derive(self, query: str, rows: Callable[[Connection], str]) -> str:
         """Materialize the rows of a query as a table; returns its name, which is the same for the same query.

@@ -47,8 +47,10 @@ def warm(workspace: Workspace) -> None:
     every_system = endpoints.find("GET", "findings/stream").check({})
     # Compute other stages when they are requested, because the charts of the overview are more urgent.
     next((part for part in findings.stream(workspace, every_system) if part["rows"]), None)
+    # From here on the requests of the open view come first, which may be another one.
+    workspace.precedence.pause()
     for _ in tables:
-        pass
+        workspace.precedence.pause()
 
 
 class Warmup:

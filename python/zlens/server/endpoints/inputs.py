@@ -35,6 +35,7 @@ ENDPOINTS = (
             "wide": "whether systems are too many to compute measures of all for a page",
         },
         tagged=True,
+        urgent=True,
     ),
     Endpoint(
         "GET",
@@ -56,6 +57,7 @@ ENDPOINTS = (
         "intervals:answer",
         (SYSTEM,),
         {"runs": "evenly spaced ends: the first in integer seconds since 1970, rounded up; step; count"},
+        urgent=True,
     ),
     Endpoint(
         "GET",

@@ -134,6 +134,7 @@ ENDPOINTS = (
             "sql": "the query, as zlens sql accepts it",
             "more": "whether there are more rows",
         },
+        urgent=True,
     ),
     Endpoint(
         "POST",
@@ -159,6 +160,7 @@ ENDPOINTS = (
             "sql": "the query, as zlens sql accepts it",
             "more": "whether there are more rows",
         },
+        urgent=True,
     ),
     Endpoint(
         "GET",
