@@ -50,8 +50,8 @@ COUNTED = frozenset({"counter", "time", "ratio"})
 #: Column of rows that a measure's statement adds on request: whether sums include a row. Measures may have
 #: dozens of columns that show it.
 KNOWN = "#known"
-#: In its place: whether the other requested columns show that sums include a row. If they do not, KNOWN depends
-#: on columns that may need further tables.
+#: In its place: whether the other requested columns show that sums include a row. Otherwise KNOWN depends on
+#: columns that may need further tables.
 KNOWN_BY_OTHERS = "#known by others"
 #: Whether sums over subjects include a row.
 _INCLUDED = '"#takes part"'

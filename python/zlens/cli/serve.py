@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _OBJECTS = 10_000
 #: DuckDB's allocator returns memory at once: otherwise it keeps as much as the tables take, and saves a tenth
 #: of the CPU time.
-_ALLOCATOR = ("DUCKDB_JE_MALLOC_CONF", "dirty_decay_ms:0,muzzy_decay_ms:0")
+_ALLOCATOR = ("DUCKDB_JE_MALLOC_CONF", "dirty_decay_ms:200,muzzy_decay_ms:0")
 
 DESCRIPTION = """\
 Serve the web UI for the inputs and print its address. Only this machine can reach it; with --listen other

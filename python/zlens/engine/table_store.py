@@ -26,8 +26,8 @@ _INTERVALS = "_interval"
 _TIME = "interval_end"
 #: Bytes of records above which a table is computed in slices, bytes of a slice, and least number of slices.
 SLICED_BYTES = 100_000_000
-_SLICE_BYTES = 300_000_000
-_LEAST_SLICES = 4
+_SLICE_BYTES = 200_000_000
+_LEAST_SLICES = 2
 
 
 class StaleStepError(Exception):
