@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 #: New objects between two garbage collections.
 _OBJECTS = 10_000
-#: DuckDB's allocator returns memory at once: otherwise it keeps as much as the tables take, and saves a tenth
-#: of the CPU time.
+#: DuckDB's allocator returns memory after 0.2 s: by default it keeps as much as the tables take, and at once
+#: takes a tenth more CPU time.
 _ALLOCATOR = ("DUCKDB_JE_MALLOC_CONF", "dirty_decay_ms:200,muzzy_decay_ms:0")
 
 DESCRIPTION = """\
