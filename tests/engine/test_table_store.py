@@ -11,6 +11,7 @@ import zlens
 from zlens import lake
 from zlens.catalog import aggregation, measures
 from zlens.engine import engine, table_store
+from zlens.engine.compressed_table import CompressedTable
 from zlens.engine.connection import COMPRESSED, Connection
 from zlens.engine.table_store import TableStore
 
@@ -94,12 +95,12 @@ def test_known_rows_of_slices_need_few_complete_rows(
     completed: list[str] = []
     find = TableStore._unknown_times
 
-    def found(store: TableStore, cursor: Connection, table: str, condition: str) -> str | None:
-        times = find(store, cursor, table, condition)
+    def found(table: CompressedTable, condition: str) -> str | None:
+        times = find(table, condition)
         completed.extend([times] if times else [])
         return times
 
-    monkeypatch.setattr(TableStore, "_unknown_times", found)
+    monkeypatch.setattr(TableStore, "_unknown_times", staticmethod(found))
     for shown, most in (([], 2), (["queued"], 60)):
         completed.clear()
         with zlens.open(tmp_path / "lake") as session:
