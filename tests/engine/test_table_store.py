@@ -11,6 +11,7 @@ import zlens
 from zlens import lake
 from zlens.catalog import aggregation, measures
 from zlens.engine import engine, table_store
+from zlens.engine.compressed_table import CompressedTable
 from zlens.engine.connection import COMPRESSED, Connection
 from zlens.engine.table_store import TableStore
 
@@ -74,6 +75,41 @@ def test_long_table_is_computed_in_slices(
                 tuple(row[device.index(name)] for name in few) for row in whole
             ]
         assert session.sql(f"SELECT * {ordered}").rows == whole
+
+
+def test_known_rows_of_slices_need_few_complete_rows(
+    sim_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a table, only times with rows that its columns do not show to be known are completed."""
+    lake.add([sim_file], tmp_path / "lake")
+    known = f'"{aggregation.KNOWN}"'
+    differences = aggregation.difference_columns(measures.load_measure("device"))
+    monkeypatch.setattr(engine, "_SMALL", 0)
+    with zlens.open(tmp_path / "lake") as session:
+        queries = session._core.queries
+        complete = [aggregation.KNOWN, *differences, "interval_end", "device"]
+        text = f"SELECT interval_end, device, {known} FROM device ORDER BY ALL"
+        expected = queries.select(text, {"device": complete}).rows
+    assert {row[2] for row in expected} == {False, True}
+    monkeypatch.setattr(table_store, "SLICED_BYTES", 100_000)
+    completed: list[str] = []
+    find = TableStore._unknown_times
+
+    def found(table: CompressedTable, condition: str) -> str | None:
+        times = find(table, condition)
+        completed.extend([times] if times else [])
+        return times
+
+    monkeypatch.setattr(TableStore, "_unknown_times", staticmethod(found))
+    for shown, most in (([], 2), (["queued"], 60)):
+        completed.clear()
+        with zlens.open(tmp_path / "lake") as session:
+            queries = session._core.queries
+            columns = ["system", "source", "interval_end", "device", *shown, aggregation.KNOWN]
+            [*_] = queries.materialize({"device": columns})
+            assert aggregation.KNOWN in queries.engine.store.materialized["device"]
+            assert queries.select(text, {"device": columns}).rows == expected
+        assert 0 < sum(times.count("make_timestamptz") for times in completed) <= most
 
 
 def test_known_rows_are_stated_and_not_shown(sim_file: Path) -> None:

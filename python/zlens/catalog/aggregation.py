@@ -50,16 +50,20 @@ COUNTED = frozenset({"counter", "time", "ratio"})
 #: Column of rows that a measure's statement adds on request: whether sums include a row. Measures may have
 #: dozens of columns that show it.
 KNOWN = "#known"
+#: In its place: whether the other requested columns show that sums include a row. Otherwise KNOWN depends on
+#: columns that may need further tables.
+KNOWN_BY_OTHERS = "#known by others"
 #: Whether sums over subjects include a row.
 _INCLUDED = '"#takes part"'
-#: Length of the interval that contains a row.
-OF_INTERVAL = """(
-    SELECT max(of_seconds) FROM (
-        SELECT system AS of_system, source AS of_source, interval_end AS of_end, seconds AS of_seconds
-        FROM "interval"
-    ) WHERE of_system = system AND of_source = source AND of_end = interval_end
+#: Lengths of intervals.
+INTERVAL_LENGTHS = """(
+    SELECT system AS of_system, source AS of_source, interval_end AS of_end, max(seconds) AS of_seconds
+    FROM "interval" GROUP BY ALL
 )"""
-#: Columns of `interval` that OF_INTERVAL reads.
+_SAME_INTERVAL = "of_system = system AND of_source = source AND of_end = interval_end"
+#: Length of the interval that contains a row.
+_OF_INTERVAL = f"(SELECT max(of_seconds) FROM {INTERVAL_LENGTHS} WHERE {_SAME_INTERVAL})"
+#: Columns of `interval` that INTERVAL_LENGTHS reads.
 INTERVAL_READS = (*_INTERVAL, _LENGTH)
 #: Interval length of a sum, and whether the sum is the first one with that time.
 _WHOLE, _ONCE = '"#whole"', '"#once"'
@@ -178,14 +182,13 @@ def _sums(column: MeasureColumn, alias: str, weighs: str, of: Of) -> tuple[str, 
     return of("sum", f"{value} * ({weighs})", unflagged), of("sum", weighs, weighted)
 
 
-def has_differences_sql(table: Measure, alias: str = "") -> str:
+def has_differences_sql(table: Measure, alias: str = "", among: Sequence[str] | None = None) -> str:
     """Return the condition on rows that sums include: a subject's first sample has no differences.
 
-    Such a row has no counters, times or rates.
+    Such a row has no counters, times or rates. `among` are the columns to consider, instead of all.
     """
-    return (
-        " OR ".join(f"{_qualified(name, alias)} IS NOT NULL" for name in difference_columns(table)) or "true"
-    )
+    columns = difference_columns(table) if among is None else among
+    return " OR ".join(f"{_qualified(name, alias)} IS NOT NULL" for name in columns) or "true"
 
 
 def difference_columns(table: Measure) -> list[str]:
@@ -263,7 +266,7 @@ def together_s(name_sql: Callable[[str], str] = lambda sql: sql) -> str:
     type whose intervals are longer than those of another. `name_sql` replaces the SQL of the interval length.
     """
     seconds = quote(_LENGTH)
-    return f"least(max({seconds}), greatest(min({seconds}), max({name_sql(OF_INTERVAL)})))"
+    return f"least(max({seconds}), greatest(min({seconds}), max({name_sql(_OF_INTERVAL)})))"
 
 
 class SubjectAggregate(Struct, frozen=True):
@@ -436,8 +439,12 @@ def subject_rows_sql(
         *map(quote, dict.fromkeys(names)),
         f"({included or has_differences_sql(table)}) AS {_INCLUDED}",
     ]
-    inner_items += [f"{sql} AS {name}" for sql, name in weights.items()]
-    inner = f"SELECT {', '.join(inner_items)} FROM {rows} WHERE {where}"
+    # A join instead of the subquery, for which DuckDB would keep all rows in memory.
+    inner_items += [
+        f"{'of_seconds' if sql == _OF_INTERVAL else sql} AS {name}" for sql, name in weights.items()
+    ]
+    timed = f"{rows} LEFT JOIN {INTERVAL_LENGTHS} ON {_SAME_INTERVAL}"
+    inner = f"SELECT {', '.join(inner_items)} FROM {timed} WHERE {where}"
     return f"SELECT {', '.join(items)} FROM ({inner}) GROUP BY {', '.join(map(quote, key_columns))}"
 
 

@@ -417,9 +417,10 @@ class Compiler:
             demand.add({"interval": {*aggregation.INTERVAL_READS}})
         keys = measures.load_measure(name).key
         first = ("system", "source", "interval_end", *keys)
-        with_known = aggregation.KNOWN in requested
-        known = aggregation.difference_columns(measures.load_measure(name)) if with_known else ()
-        needed = list(dict.fromkeys([*measure_columns, *(first if percentiles or ordered else ()), *known]))
+        known = _known_by(name, requested)
+        needed = list(
+            dict.fromkeys([*measure_columns, *(first if percentiles or ordered else ()), *(known or ())])
+        )
         rows = groups.sql(name, self._rows(name, needed, demand), self.input.groups)
         if percentiles:
             gauges = list(dict.fromkeys(column.rpartition("_")[0] for column in percentiles))
@@ -431,8 +432,8 @@ class Compiler:
             expressions.quote(column)
             for column in [*(column for column in measure_columns if column in requested), *percentiles]
         ]
-        if with_known:
-            differences = aggregation.has_differences_sql(measures.load_measure(name))
+        if known is not None:
+            differences = aggregation.has_differences_sql(measures.load_measure(name), among=known)
             selected.append(f"({differences}) AS {expressions.quote(aggregation.KNOWN)}")
         order = f" ORDER BY {', '.join(map(expressions.quote, first))}" if ordered else ""
         return f"SELECT {', '.join(selected)} FROM ({rows}){order}"
@@ -528,6 +529,14 @@ def _rows_name(name: str, *, unsummed: bool) -> str:
     if name.startswith(ROLE):
         return UNSUMMED + name.removeprefix(ROLE)
     return UNSUMMED + name if name.startswith("_") and nodes.is_helper(name) else name
+
+
+def _known_by(name: str, requested: Collection[str]) -> list[str] | None:
+    """Return the columns of a measure that show whether sums include a row; None if this is not requested."""
+    columns = aggregation.difference_columns(measures.load_measure(name))
+    if aggregation.KNOWN_BY_OTHERS in requested:
+        return [column for column in columns if column in requested] or columns[:1]
+    return columns if aggregation.KNOWN in requested else None
 
 
 def _empty(columns: Iterable[tuple[str, str]], requested: Collection[str]) -> str:

@@ -11,7 +11,7 @@ from itertools import chain
 from msgspec import Struct
 from msgspec.structs import replace
 
-from zlens.catalog.aggregation import KNOWN
+from zlens.catalog.aggregation import KNOWN, KNOWN_BY_OTHERS
 from zlens.compiler.plan import Compiler, Kinds, QueryPlan
 from zlens.compiler.schema import Schema
 
@@ -37,12 +37,15 @@ class TableStep(Struct, frozen=True):
     """A table to materialize.
 
     statement  its rows; None for a table that the session computes
+    quick      the same with KNOWN_BY_OTHERS: a long table then needs the complete statement only for times of
+               rows that are not known
     bytes      bytes of the records that the statement reads, if known; 0 for tables of few or ordered rows
     """
 
     table: str
     columns: Sequence[str]
     statement: QueryPlan | None
+    quick: QueryPlan | None = None
     bytes: int = 0
 
 
@@ -168,9 +171,12 @@ class _Planning:
             except _IncompleteError:
                 return Plan((), {}, (), {}, {}, incomplete=True)
             read_bytes = sum(self._size(table) for plan in plans for table in plan.reads)
+            if step is not None and read_bytes and self._schema.is_streamed(name):
+                quick = self._quick(step)
+                read = read_bytes if quick is None else sum(map(self._size, quick.reads))
+                step = replace(step, bytes=read, quick=quick)
             if step is not None:
-                many_rows = self._schema.is_streamed(name)
-                steps.append(replace(step, bytes=read_bytes) if many_rows else step)
+                steps.append(step)
             below[name] = {table for plan in plans for table in plan.makes}
             costs[name] = _TABLE_COST_BYTES + read_bytes
             for plan in plans:
@@ -216,6 +222,13 @@ class _Planning:
                 )
                 plans.append(rows[name])
         return None, plans
+
+    def _quick(self, step: TableStep) -> QueryPlan | None:
+        """Return the statement of a table with KNOWN by its other columns; None if it is not quicker."""
+        if step.statement is None or KNOWN not in step.columns or not self._compiler.has_data(step.table):
+            return None
+        columns = [KNOWN_BY_OTHERS if column == KNOWN else column for column in step.columns]
+        return self._complete(self._compiler.rows(step.table, columns, shared=self._shared))
 
     def _helper_plans(self, name: str) -> Iterator[QueryPlan]:
         source = self._compiler.input

@@ -154,7 +154,9 @@ def _flag(values: ValueSql) -> str:
     flag, gap_end, seconds = map(values.of_interval, _OF_FLAGS)
     # Subjects are sampled in sequence.
     begins = f"r.interval_end - to_seconds(r.seconds) + to_seconds(coalesce({seconds}, 0) / 2)"
-    return f"coalesce(CASE WHEN r.flag <> 'gap' OR {begins} < {gap_end} THEN r.flag END, {flag})"
+    # Most rows have no flag of their own, and arithmetic of times is slow.
+    kept = f"CASE WHEN r.flag IS NULL THEN NULL WHEN r.flag <> 'gap' OR {begins} < {gap_end} THEN r.flag END"
+    return f"coalesce({kept}, {flag})"
 
 
 def sum_rows(role_entity: Entity, roles: list[Role], union: str, result: RoleQuery, values: ValueSql) -> str:

@@ -7,12 +7,14 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from itertools import count, pairwise
 
 from zlens.catalog import expressions
+from zlens.catalog.aggregation import KNOWN
 from zlens.catalog.raw_columns import RawColumn
 from zlens.catalog.roles import ALL_TIMES_SUFFIX, SQL_TYPES
 from zlens.compiler.plan import QueryPlan, RowCondition, RowConditions, omit_rows
 from zlens.compiler.query_plan import TableStep
 from zlens.engine.cancellation import hold_lock, interruptible
-from zlens.engine.connection import COMPRESSED, Connection, compress
+from zlens.engine.compressed_table import CompressedTable
+from zlens.engine.connection import COMPRESSED, Connection
 from zlens.inputs.source import RawTable, is_in_files
 
 #: A condition on the rows of a raw table with some columns.
@@ -25,8 +27,8 @@ _INTERVALS = "_interval"
 _TIME = "interval_end"
 #: Bytes of records above which a table is computed in slices, bytes of a slice, and least number of slices.
 SLICED_BYTES = 100_000_000
-_SLICE_BYTES = 300_000_000
-_LEAST_SLICES = 4
+_SLICE_BYTES = 200_000_000
+_LEAST_SLICES = 2
 
 
 class StaleStepError(Exception):
@@ -166,32 +168,42 @@ class TableStore:
         tables of their joins, would need several times the memory of the compressed table.
         """
         name, former = expressions.quote(step.table), self._compressed.get(step.table)
-        table = f"{COMPRESSED}.main.{expressions.quote(f'{step.table}#{next(self._numbers)}')}"
-        rows = f"({self.statement_rows(cursor, statement)})"
-
-        def run(text: str) -> None:
-            interruptible(cursor, lambda: cursor.execute(text))
-
+        qualified = f"{COMPRESSED}.main.{expressions.quote(f'{step.table}#{next(self._numbers)}')}"
+        table = CompressedTable(cursor, qualified)
+        complete = f"({self.statement_rows(cursor, statement)})"
+        rows = complete if step.quick is None else f"({self.statement_rows(cursor, step.quick)})"
         try:
             for number, condition in enumerate(self._slices(cursor, step.bytes)):
-                write = f"INSERT INTO {table}" if number else f"CREATE TABLE {table} AS"
                 # One at a time, because slices of two tables need twice the memory.
                 with hold_lock(self._compressing):
-                    run(f"{write} SELECT * FROM {rows} WHERE {condition}")
-                    compress(cursor)
-            run("BEGIN TRANSACTION")
-            if step.table in self.materialized and former is None:
-                run(f"DROP TABLE memory.main.{name}")
-            run(f"CREATE OR REPLACE VIEW memory.main.{name} AS SELECT * FROM {table}")
-            run("COMMIT")
+                    write = table.insert if number else table.create
+                    write(f"SELECT * FROM {rows} WHERE {condition}")
+                    if step.quick is not None and (times := self._unknown_times(table, condition)):
+                        table.delete(times)
+                        table.insert(f"SELECT * FROM {complete} WHERE {times}")
+                    table.compress()
+            self._replace(cursor, step.table in self.materialized and former is None, name, table.select())
         except BaseException:
-            self.cursor().execute(f"DROP TABLE IF EXISTS {table}")
+            self.cursor().execute(f"DROP TABLE IF EXISTS {qualified}")
             raise
         finally:
             cursor.close()
-        self._compressed[step.table] = table
+        self._compressed[step.table] = qualified
         if former is not None:
             self.cursor().execute(f"DROP TABLE {former}")
+
+    @staticmethod
+    def _replace(cursor: Connection, is_table: bool, name: str, select: str) -> None:
+        """Replace a table or a view by a view."""
+
+        def work() -> None:
+            cursor.execute("BEGIN TRANSACTION")
+            if is_table:
+                cursor.execute(f"DROP TABLE memory.main.{name}")
+            cursor.execute(f"CREATE OR REPLACE VIEW memory.main.{name} AS {select}")
+            cursor.execute("COMMIT")
+
+        interruptible(cursor, work)
 
     def _can_be_sliced(self, step: TableStep, statement: QueryPlan) -> bool:
         """Return whether rows of some times need only a part of the input: streams are read completely."""
@@ -211,6 +223,17 @@ class TableStore:
             return ["true"]
         between = (f"{_TIME} > {first} AND {_TIME} <= {last}" for first, last in pairwise(bounds))
         return [f"{_TIME} <= {bounds[0]}", *between, f"{_TIME} > {bounds[-1]}", f"{_TIME} IS NULL"]
+
+    @staticmethod
+    def _unknown_times(table: CompressedTable, condition: str) -> str | None:
+        """Return the condition on the times of rows of a slice that are not known; None without such rows."""
+        unknown = f"{condition} AND NOT {expressions.quote(KNOWN)}"
+        text = f"SELECT DISTINCT epoch_us({_TIME}) FROM ({table.select()}) WHERE {unknown}"
+        times = [row[0] for row in interruptible(table.cursor, lambda: table.cursor.execute(text).fetchall())]
+        moments = [f"make_timestamptz({us})" for us in times if us is not None]
+        tests = [f"{_TIME} IN ({', '.join(moments)})"] if moments else []
+        tests += [f"{_TIME} IS NULL"] if None in times else []
+        return f"({' OR '.join(tests)})" if tests else None
 
     def derive(self, query: str, rows: Callable[[Connection], str]) -> str:
         """Materialize the rows of a query as a table; returns its name, which is the same for the same query.

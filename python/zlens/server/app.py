@@ -9,7 +9,7 @@ import re
 import time
 import traceback
 from collections.abc import AsyncGenerator
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from typing import Any
 
 from msgspec.structs import replace
@@ -303,6 +303,7 @@ async def _answer(
                 with (
                     workspace.for_run(parameters["run"]) as run_workspace,
                     run_workspace.for_systems(parameters) as selected,
+                    selected.precedence.request() if endpoint.urgent else nullcontext(),
                 ):
                     return respond(endpoint.answer(selected, parameters), run_workspace)
 

@@ -160,6 +160,9 @@ class _SharedEvaluation:
                     self._pending = None
 
     def _compute(self) -> None:
+        if any(part.rows for part in self._done):
+            # The first findings are as urgent as the charts of a view, the others are not.
+            self._workspace.precedence.pause()
         if self._pending is None:
             self._pending = self._evaluate()
         try:

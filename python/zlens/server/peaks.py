@@ -11,6 +11,7 @@ import json
 import statistics
 from collections import Counter
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any
 
 from msgspec import Struct
@@ -32,6 +33,7 @@ from zlens.models.interval_choice import BusyInterval
 from zlens.plan import offline_processors
 from zlens.server import aggregate, buckets, endpoints, json_values
 from zlens.server.workspace import Workspace
+from zlens.session.source_choice import SystemSource
 
 #: The column by which intervals are busiest.
 BUSY_COLUMN = "load.busy_pct"
@@ -247,14 +249,17 @@ def _busiest_interval(peak: Peak) -> dict[str, Any]:
     }
 
 
-def _groups(workspace: Workspace) -> list[SubjectGroup]:
-    return [group for group in facts.load_peak_facts().group if workspace.session.has_data(group.table)]
+def _groups(workspace: Workspace, of: SystemSource | None) -> list[SubjectGroup]:
+    """Return the groups with data: of a source of a system, or of any."""
+    by_source = workspace.session.measures_by_source
+    filled = {*(chain.from_iterable(by_source.values()) if of is None else by_source.get(of, ()))}
+    return [group for group in facts.load_peak_facts().group if group.table in filled]
 
 
-def reads(workspace: Workspace) -> dict[str, list[str]]:
-    """Return the columns of events and groups by measure."""
+def reads(workspace: Workspace, of: SystemSource | None = None) -> dict[str, list[str]]:
+    """Return the columns of events and groups by measure; `of` is a system with its source."""
     columns: dict[str, set[str]] = {"event": {"system", *_EVENT}}
-    for group in _groups(workspace):
+    for group in _groups(workspace, of):
         read = aggregate.reads(
             workspace, _request(None, group, group.statistic, {**group.where, "source": None}, {})
         )
@@ -268,11 +273,11 @@ def _recording_baselines(
     """Return the groups with data and their totals or medians by subject, to compare peaks with."""
 
     def work() -> list[tuple[SubjectGroup, dict[tuple[Any, ...], float]]]:
-        for table, columns in reads(workspace).items():
+        for table, columns in reads(workspace, (system, source)).items():
             workspace.materialized_table(table, columns)
         return [
             (group, _by_subject(workspace, system, source, group, statistic, {}))
-            for group in _groups(workspace)
+            for group in _groups(workspace, (system, source))
             for statistic in ["total" if group.statistic == "total" else "p50"]
         ]
 

@@ -37,18 +37,21 @@ def warm(workspace: Workspace) -> None:
         if workspace.session.has_data(table):
             columns_by_table[table] = [*columns_by_table.get(table, ()), *columns]
     # First the tables that no chart of the overview requests; charts request the others in parallel.
-    tables = workspace.session.queries.materialize(
-        {
-            table: workspace.columns_to_keep(table, columns_by_table[table])
-            for table in sorted(columns_by_table, key=lambda table: table in SHOWN)
-        }
-    )
+    tables = {
+        table: workspace.columns_to_keep(table, columns_by_table[table])
+        for table in sorted(columns_by_table, key=lambda table: table in SHOWN)
+    }
+    # Requests that need one of them earlier compute it with all these columns.
+    workspace.session.queries.materialize(tables)
     schema.answer(workspace, {"parts": ["systems"]})
     every_system = endpoints.find("GET", "findings/stream").check({})
     # Compute other stages when they are requested, because the charts of the overview are more urgent.
     next((part for part in findings.stream(workspace, every_system) if part["rows"]), None)
-    for _ in tables:
-        pass
+    for table, columns in tables.items():
+        # The requests of the open view come first, which may be another one.
+        workspace.precedence.pause()
+        # Planned now, with the columns that rules need.
+        next(workspace.session.queries.materialize({table: columns}))
 
 
 class Warmup:

@@ -18,6 +18,7 @@ from zlens.catalog.expressions import quote
 from zlens.engine import cancellation
 from zlens.errors import QueryError
 from zlens.inputs.options import Options, parse_time_spec
+from zlens.server.precedence import Precedence
 from zlens.server.resource_pool import ResourcePool
 from zlens.server.rig_runs import RigRuns
 from zlens.server.sql_workers import ProcessesOf, SqlWorkers
@@ -47,6 +48,7 @@ class Workspace(Struct):
     processes   workers for SQL and scenarios of the user; None if this process runs them
     runs        runs of the rig that can be opened, if any
     live        whether data is still arriving
+    precedence  of requests over work in the background
     """
 
     session: CoreSession
@@ -54,6 +56,7 @@ class Workspace(Struct):
     processes: SqlWorkers | ProcessesOf | None = None
     runs: RigRuns | None = None
     live: bool = False
+    precedence: Precedence = field(default_factory=Precedence)
     _guard: threading.Lock = field(default_factory=threading.Lock)
     _narrower: ResourcePool[CoreSession] = field(default_factory=lambda: ResourcePool(MAX_NARROW_SESSIONS))
     _opened_runs: ResourcePool[Workspace] = field(default_factory=lambda: ResourcePool(MAX_OPEN_RUNS))
@@ -136,7 +139,7 @@ class Workspace(Struct):
 
         def open_workspace() -> Workspace:
             session = self._reopened(options) if systems else self.session.narrow(options)
-            return Workspace(session, self.inputs, live=self.live)
+            return Workspace(session, self.inputs, live=self.live, precedence=self.precedence)
 
         with self._opened_systems.use(options, open_workspace) as workspace:
             yield workspace

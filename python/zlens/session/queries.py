@@ -282,6 +282,6 @@ class Queries:
 
 def _with_intervals(query: str, reads: Mapping[str, Collection[str]]) -> Mapping[str, Collection[str]]:
     """Return the columns that one of zlens' own SELECTs reads, with intervals for sums over subjects."""
-    if aggregation.OF_INTERVAL not in query:
+    if aggregation.INTERVAL_LENGTHS not in query:
         return reads
     return {**reads, "interval": {*aggregation.INTERVAL_READS, *reads.get("interval", ())}}

@@ -30,6 +30,8 @@ class Endpoint(Struct, frozen=True):
     media    type of a response that is a file
     tagged   whether the response has an ETag, by which a client revalidates what it keeps
     apart    whether a worker process runs it, because input of the user may need any time and memory
+    urgent   whether work in the background pauses for it, for which it must not wait: the first picture of a
+             view needs it
     """
 
     name: str
@@ -43,6 +45,7 @@ class Endpoint(Struct, frozen=True):
     tagged: bool = False
     apart: bool = False
     method: str = "GET"
+    urgent: bool = False
 
     @property
     def path(self) -> str:

@@ -88,6 +88,7 @@ ENDPOINTS = (
             "events": "events from `minutes` before the peak to `minutes` after it, without frequent kinds",
             "minutes": "see events",
         },
+        urgent=True,
     ),
     Endpoint(
         "with_processors",

@@ -34,6 +34,7 @@ ENDPOINTS = (
             "wide": "whether systems are too many to compute measures of all for a page",
         },
         tagged=True,
+        urgent=True,
     ),
     Endpoint(
         "problems",
@@ -53,6 +54,7 @@ ENDPOINTS = (
         "intervals:answer",
         (SYSTEM,),
         {"runs": "evenly spaced ends: the first in integer seconds since 1970, rounded up; step; count"},
+        urgent=True,
     ),
     Endpoint(
         "window",

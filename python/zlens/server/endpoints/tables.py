@@ -131,6 +131,7 @@ ENDPOINTS = (
             "more": "whether there are more rows",
         },
         method="POST",
+        urgent=True,
     ),
     Endpoint(
         "rows",
@@ -156,6 +157,7 @@ ENDPOINTS = (
             "more": "whether there are more rows",
         },
         method="POST",
+        urgent=True,
     ),
     Endpoint(
         "explain",

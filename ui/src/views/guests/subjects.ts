@@ -57,6 +57,11 @@ export function question(subject: ConsumerKind, where: Where): AggregateQuestion
   };
 }
 
+/** All columns of the table of subjects: requests for some of them state all, so that they are computed once. */
+export const columnsToKeep = (subject: ConsumerKind): string[] => [
+  ...new Set([...Object.keys(question(subject, {}).columns), subject.series.column]),
+];
+
 /** Returns the rows of a result with access to cells by column name. */
 export function rowsOf(answer: AggregateAnswer): ((name: string) => Cell)[] {
   const at = new Map(answer.columns.map((name, place) => [name, place]));
