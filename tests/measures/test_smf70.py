@@ -589,3 +589,25 @@ def test_tenant_resource_groups_against_their_fields(tmp_path: Path) -> None:
         ("TRGBANK", "Banking", "T1", "A bank", "S1", 2_000, 1, 500, 12, 4_096_000),
         ("TRGIDLE", None, None, None, None, 0, 0, 0, 0, 0),
     ]
+
+
+def test_recorded_four_hour_averages_of_a_longer_row(tmp_path: Path) -> None:
+    """An average of the four hours up to the end of an interval (IBM: SMF70LAC) is that of the last one."""
+    records = []
+    for number, average in enumerate((10, 40, 20), 1):
+        [own] = section_builder.rmf(
+            70,
+            900 * number,
+            {
+                "control": [{"LAC": average, "GAU": -average, "WLA": 100 * average}],
+                "partition": [{"LPM": "LPA", "LPN": 1, "PFL": 0x4000, "GNM": "GROUP"}],
+                "tenant": [{"TRG_NAME": "TRGBANK", "TRG_LAC": average}],
+            },
+            product={"PTN": 1},
+        )
+        records.append(own)
+    path = smf113_builder.dump(tmp_path / "a", records)
+    with zlens.open([path], options=Options(every_s=2700)) as session:
+        image = session.sql("SELECT rolling_msu, group_unused_msu, available_msu FROM image_capacity").rows
+        tenant = session.sql("SELECT rolling_msu FROM tenant").rows
+    assert (image, tenant) == ([(20, -20, pytest.approx(7_000 / 3))], [(20,)])

@@ -113,6 +113,12 @@ class SectionJoin(FactTable, frozen=True):
     same: Annotated[
         tuple[str, ...], Meta(description="columns shared with its rows, instead of being of one record")
     ] = ()
+    distinct: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="columns that differ in a record's sections; of those that do not, the first counts"
+        ),
+    ] = ()
 
 
 class DetailedTable(FactTable, frozen=True):

@@ -193,6 +193,11 @@ class OriginQuery:
                 [*same, expressions.compile_sql(join.on, self.named_among(joined_tables))]
             )
             table = expressions.quote(join.table + (ALL_TIMES_SUFFIX if self.entity.lasting else ""))
+            if join.distinct:
+                keys = ", ".join(self.of(join.table, key) for key in (*_RECORD, *join.distinct))
+                number = self.of(join.table, "section_no")
+                first = f"row_number() OVER (PARTITION BY {keys} ORDER BY {number}) = 1"
+                table = f"(SELECT * FROM {table} AS {alias} QUALIFY {first})"
             joins.append(f" LEFT JOIN {table} AS {alias} ON {condition}")
         return "".join(joins)
 
