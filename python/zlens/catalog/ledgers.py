@@ -49,6 +49,7 @@ class LedgerAccount(FactTable, frozen=True, kw_only=True):
         tuple[Formula, ...], Meta(description="identity of a row with parts; without it, it has none")
     ] = ()
     parent: Annotated[tuple[Formula, ...], Meta(description="identity of the row that it is a part of")] = ()
+    account_number: Annotated[Formula, Meta(description="account number that it is charged to")] = "null"
     machine: Annotated[Formula, Meta(description="name of the machine")] = "place.machine"
     partition: Annotated[Formula, Meta(description="name of the partition")] = "place.partition"
     cpu_type: Annotated[Formula, Meta(description="processor type")] = "null"

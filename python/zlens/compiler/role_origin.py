@@ -194,9 +194,9 @@ class OriginQuery:
             )
             table = expressions.quote(join.table + (ALL_TIMES_SUFFIX if self.entity.lasting else ""))
             if join.distinct:
-                keys = ", ".join(self.of(join.table, key) for key in (*_RECORD, *join.distinct))
+                section = ", ".join(self.of(join.table, key) for key in (*_RECORD, *join.distinct))
                 number = self.of(join.table, "section_no")
-                first = f"row_number() OVER (PARTITION BY {keys} ORDER BY {number}) = 1"
+                first = f"row_number() OVER (PARTITION BY {section} ORDER BY {number}) = 1"
                 table = f"(SELECT * FROM {table} AS {alias} QUALIFY {first})"
             joins.append(f" LEFT JOIN {table} AS {alias} ON {condition}")
         return "".join(joins)
