@@ -144,7 +144,11 @@ def test_ledger_of_zos_ends_in_its_jobs(demo_session: CoreSession, demo_rows: li
     assert amount(demo_rows, "jobs") == pytest.approx(jobs)
     assert amount(demo_rows, "service_classes") == pytest.approx(jobs, rel=1e-6)
     query = """
-    SELECT account, sum(cp_s) FROM job WHERE kind <> 'step' AND account IS NOT NULL GROUP BY account ORDER BY account
+    SELECT account, sum(cp_s)
+    FROM job
+    WHERE kind <> 'step' AND account IS NOT NULL
+    GROUP BY account
+    ORDER BY account
     """
     charged = dict(demo_session.sql(query).rows)
     assert list(charged) == ["ZL2000", "ZL4711"]

@@ -76,6 +76,7 @@ class RoleValue(FactTable, frozen=True, kw_only=True):
     scale: Annotated[str, Meta(description="what the number counts: a unit of units.toml")] = ""
     codes: Annotated[str, Meta(description="a table of codes whose words replace numbers")] = ""
     base: Annotated[Literal[10, 16] | None, Meta(description="of the number that a text is")] = None
+    marks: Annotated[str, Meta(description="characters that may follow the number that a text is")] = ""
     part: Annotated[Literal[1, 2] | None, Meta(description="what is before, or after, a slash")] = None
     digits: Annotated[int | None, Meta(description="a number as at least so many hexadecimal digits")] = None
     value: Annotated[bool | int | float | str | None, Meta(description="a constant")] = None

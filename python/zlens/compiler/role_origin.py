@@ -305,6 +305,8 @@ class OriginQuery:
             sql = f"bit_count(CAST({sql} AS BIGINT))"
         if how.part:
             sql = f"split_part({sql}, '/', {how.part})"
+        if how.marks:
+            sql = f"TRY_CAST(rtrim({sql}, {expressions.literal(how.marks)}) AS DOUBLE)"
         if how.base:
             prefix = "'0x' || " if how.base == 16 else ""
             sql = f"TRY_CAST({prefix}{sql} AS BIGINT)"
