@@ -144,6 +144,10 @@ def test_invalid_smf30_fields_are_null(tmp_path: Path) -> None:
     select = "tcb_s, srb_s, cp_s, ziip_s, ziip_on_cp_s"
     flags = {"TFL": ["CPT"], "T32": ["ON_ZIIP"]}
     assert job_rows(tmp_path, select, [record(INTERVAL, cas=TIMES | flags)]) == [(None, 1.0, None, None, 0.8)]
+    for flag in ("ENC", "DET"):
+        assert job_rows(tmp_path, "tcb_s, enclave_s", [record(INTERVAL, cas=TIMES | {"TFL": [flag]})]) == [
+            (10.0, None)
+        ]
     select = "counts, task_instructions IS NULL, enclave_instructions IS NULL, ziip_instructions IS NULL"
     for flag, found in (
         ("DISRUPTED", ("disrupted", True, True, True)),
