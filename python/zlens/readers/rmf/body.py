@@ -185,14 +185,8 @@ class ReportBody:
             self.note("length", detail, offset=offset)
             return
         kind = self._row_type if row is not None else None
-        row_values = [
-            self._segment or self._part,
-            self._part if self._segment else "",
-            row,
-            kind,
-            name,
-            value,
-        ]
+        part = self._part if self._segment else ""
+        row_values = [self._segment or self._part or None, part or None, row, kind, name or None, value]
         interval.rows.setdefault(self._rest, []).append((offset, None, tuple(row_values)))
         interval.other_count += 1
 
