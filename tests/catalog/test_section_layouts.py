@@ -54,6 +54,18 @@ def test_invalid_section_layouts_are_found(name: str, change: dict[str, Any], wo
     assert any(words in one for one in found), found
 
 
+def test_sections_with_own_lengths_are_checked() -> None:
+    """A text without a length needs a section that has its own; nested or split sections cannot have one."""
+    layout = smf_sections.layout("30")
+    accounting = layout.section("accounting")
+    assert list(check_sections._section(layout, accounting)) == []
+    fixed = replace(accounting, length_byte=False)
+    assert list(check_sections._section(layout, fixed)) == ["field ACT: text cannot have 0 bytes"]
+    found = list(check_sections._section(LAYOUT, replace(LAYOUT.section("cpu"), length_byte=True)))
+    assert found == ["sections with lengths of their own are nested or split"]
+    assert "each with a length of its own, in its first byte" in " ".join(explain("smf30_accounting").split())
+
+
 def test_ambiguous_sections_are_found() -> None:
     twice = replace(LAYOUT, sections=(*LAYOUT.sections, LAYOUT.sections[0]))
     found = list(check_sections._layout(twice))
@@ -148,5 +160,4 @@ def test_field_and_bit_are_explained() -> None:
 def test_sections_that_are_not_read_are_named() -> None:
     """A question for a number that no table has leads to its reason; complete records say nothing."""
     assert "SMF70WC" in explain("smf70")
-    assert "Not read accounting fields" in explain("smf30")
-    assert "Not read" not in explain("smf75")
+    assert "Not read" not in explain("smf30")

@@ -143,6 +143,18 @@ def test_ledger_of_zos_ends_in_its_jobs(demo_session: CoreSession, demo_rows: li
     [(jobs,)] = demo_session.sql(query).rows
     assert amount(demo_rows, "jobs") == pytest.approx(jobs)
     assert amount(demo_rows, "service_classes") == pytest.approx(jobs, rel=1e-6)
+    query = """
+    SELECT account, sum(cp_s)
+    FROM job
+    WHERE kind <> 'step' AND account IS NOT NULL
+    GROUP BY account
+    ORDER BY account
+    """
+    charged = dict(demo_session.sql(query).rows)
+    assert list(charged) == ["ZL2000", "ZL4711"]
+    query = "SELECT account_number, sum(amount) FROM ledger WHERE ledger = 'cpu' GROUP BY account_number"
+    accounts = dict(demo_session.sql(query).rows)
+    assert {name: accounts[name] for name in charged} == pytest.approx(charged)
     query = "SELECT sum(dispatch_s) FROM capture"
     [(dispatched,)] = demo_session.sql(query).rows
     assert amount(demo_rows, "uncaptured") == pytest.approx(dispatched - jobs, rel=1e-6)

@@ -50,6 +50,48 @@ def test_times_and_instructions(tmp_path: Path) -> None:
     assert found == [(*(n * MILLION for n in millions), round(8490 / 11, 3), 650.0, None)]
 
 
+def test_account_number_of_ibms_example(tmp_path: Path) -> None:
+    """IBM, z/OS Using the Subsystem Interface, SSS2ACCT: the fields of (X3600,42,,ANDY) as in type 30."""
+    fields = [{"ACT": text} for text in ("X3600", "42", "", "ANDY")]
+    written = record(JOB, more={"accounting": fields})
+    coded = bytes((5, *"X3600".encode("cp037"), 2, *"42".encode("cp037"), 0, 4, *"ANDY".encode("cp037")))
+    assert coded in written
+    unnamed = record(JOB, 60, more={"accounting": [{"ACT": ""}, {"ACT": "D1"}]})
+    path = smf113_builder.dump(tmp_path / "a", [written, unnamed, record(JOB, 120)])
+    with zlens.open([path]) as session:
+        accounts = session.sql("SELECT account, round(cp_s, 2) FROM job ORDER BY interval_end").rows
+        texts = session.sql("SELECT section_no, smf30acl, smf30act FROM smf30_accounting ORDER BY ALL").rows
+        assert session.sql("SELECT kind FROM problem WHERE kind <> 'time'").rows == []
+    assert accounts == [("X3600", 11.4), (None, 11.4), (None, 11.4)]
+    assert texts == [(0, 0, ""), (0, 5, "X3600"), (1, 2, "42"), (1, 2, "D1"), (2, 0, ""), (3, 4, "ANDY")]
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "detail", "left"),
+    [
+        (70, 9, "9 accounting sections from offset 760 on do not lie in the record of 1081 bytes; 3 do", 3),
+        (64, 4_000_000, "2 accounting sections from offset 4000000 on do not lie in the record", 0),
+        (68, 0, "", 0),
+    ],
+)
+def test_accounting_fields_beyond_their_record(
+    place: int, value: int, detail: str, left: int, tmp_path: Path
+) -> None:
+    """Fields are read as far as they lie in the record; the length in the triplet is not that of one."""
+    written = bytearray(record(JOB, more={"accounting": [{"ACT": "X3600"}, {"ACT": "42"}]}))
+    # What follows them looks like the longest field there is.
+    start = int.from_bytes(written[64:68]) + 9
+    written[start:] = b"\xff" * (len(written) - start) if place == 70 else written[start:]
+    size = 4 if place == 64 else 2
+    written[place : place + size] = value.to_bytes(size)
+    path = smf113_builder.dump(tmp_path / "a", [bytes(written)])
+    with zlens.open([path]) as session:
+        count = session.sql("SELECT count(*) FROM smf30_accounting").rows
+        details = [text for (text,) in session.sql("SELECT detail FROM problem WHERE kind = 'section'").rows]
+    assert count == [(left,)]
+    assert [detail in text for text in details] == ([True] if detail else [])
+
+
 def test_smf30_record_kinds_are_separate_rows(tmp_path: Path) -> None:
     """The start of a job and a continuation record with data sets have no resource use."""
     start = record(1, cas=None, counts=None)
@@ -102,6 +144,10 @@ def test_invalid_smf30_fields_are_null(tmp_path: Path) -> None:
     select = "tcb_s, srb_s, cp_s, ziip_s, ziip_on_cp_s"
     flags = {"TFL": ["CPT"], "T32": ["ON_ZIIP"]}
     assert job_rows(tmp_path, select, [record(INTERVAL, cas=TIMES | flags)]) == [(None, 1.0, None, None, 0.8)]
+    for flag in ("ENC", "DET"):
+        assert job_rows(tmp_path, "tcb_s, enclave_s", [record(INTERVAL, cas=TIMES | {"TFL": [flag]})]) == [
+            (10.0, None)
+        ]
     select = "counts, task_instructions IS NULL, enclave_instructions IS NULL, ziip_instructions IS NULL"
     for flag, found in (
         ("DISRUPTED", ("disrupted", True, True, True)),

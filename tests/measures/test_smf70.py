@@ -570,22 +570,49 @@ def test_change_within_interval_is_event(
 
 
 def test_tenant_resource_groups_against_their_fields(tmp_path: Path) -> None:
-    """Service units of an interval of 900 s; a group without a tenant has none."""
+    """Service units of an interval of 900 s, and memory added over its samples; a group without a tenant."""
     groups = [
         {
             "TRG_NAME": "TRGBANK", "TRG_DESC": "Banking", "TRG_TNTID": "T1", "TRG_TNTNAME": "A bank",
             "TRG_SBID": "S1", "TRG_SUCP": 1_800_000, "TRG_SUIFA": 900, "TRG_SUSUP": 450_000, "TRG_LAC": 12,
-            "TRG_MEM": 1_000,
+            "TRG_MEM": 15_000,
         },
         {"TRG_NAME": "TRGIDLE"},
     ]  # fmt: skip
-    path = smf113_builder.dump(tmp_path / "a", section_builder.rmf(70, 900, {"tenant": groups}))
+    records = [
+        record
+        for end, samples in ((900, 15), (1_800, 0))
+        for record in section_builder.rmf(70, end, {"control": [{"TRG_M_CNT": samples}], "tenant": groups})
+    ]
+    path = smf113_builder.dump(tmp_path / "a", records)
     with zlens.open([path]) as session:
         found = session.sql(
             "SELECT group_name, description, tenant_id, tenant_name, solution, cp_service_rate, "
-            "zaap_service_rate, ziip_service_rate, rolling_msu, memory FROM tenant ORDER BY 1"
+            "zaap_service_rate, ziip_service_rate, msu, rolling_msu, memory FROM tenant "
+            "ORDER BY interval_end, 1"
         ).rows
-    assert found == [
-        ("TRGBANK", "Banking", "T1", "A bank", "S1", 2_000, 1, 500, 12, 4_096_000),
-        ("TRGIDLE", None, None, None, None, 0, 0, 0, 0, 0),
-    ]
+    bank = ("TRGBANK", "Banking", "T1", "A bank", "S1", 2_000, 1, 500, 7.2, 12)
+    idle = ("TRGIDLE", None, None, None, None, 0, 0, 0, 0, 0)
+    assert found == [(*bank, 4_096_000), (*idle, 0), (*bank, None), (*idle, None)]
+
+
+def test_recorded_four_hour_averages_of_a_longer_row(tmp_path: Path) -> None:
+    """An average of the four hours up to the end of an interval (IBM: SMF70LAC) is that of the last one."""
+    records = []
+    for number, average in enumerate((10, 40, 20), 1):
+        [own] = section_builder.rmf(
+            70,
+            900 * number,
+            {
+                "control": [{"LAC": average, "GAU": -average, "WLA": 100 * average}],
+                "partition": [{"LPM": "LPA", "LPN": 1, "PFL": 0x4000, "GNM": "GROUP"}],
+                "tenant": [{"TRG_NAME": "TRGBANK", "TRG_LAC": average}],
+            },
+            product={"PTN": 1},
+        )
+        records.append(own)
+    path = smf113_builder.dump(tmp_path / "a", records)
+    with zlens.open([path], options=Options(every_s=2700)) as session:
+        image = session.sql("SELECT rolling_msu, group_unused_msu, available_msu FROM image_capacity").rows
+        tenant = session.sql("SELECT rolling_msu FROM tenant").rows
+    assert (image, tenant) == ([(20, -20, pytest.approx(7_000 / 3))], [(20,)])

@@ -263,6 +263,16 @@ def test_disks_behind_cache_against_their_counts(tmp_path: Path) -> None:
     assert row["pool"] == "001F"
 
 
+def test_second_pool_section_does_not_double_a_disk(tmp_path: Path) -> None:
+    """A subsystem reports a disk once: counts of its first section, and its operations counted once."""
+    pools = [POOL, {**POOL, "2XID": 0x20, "2PRO": 6_000.0}, {**POOL, "1SCS": 1}]
+    records = [cached(CACHED, pools=pools, number=number) for number in (1, 2)]
+    with opened(tmp_path, [*records, devices(DEVICE)]) as session:
+        rows = session.sql("SELECT device, pool, physical_read_rate FROM cache").rows
+        (total,) = session.sql("SELECT sum(cache_reads) FROM device").rows
+    assert (rows, total) == ([("0A01", "001F", 5.0)] * 2, (51_000,))
+
+
 def test_units_of_pools_that_are_not_known_have_no_bytes(tmp_path: Path) -> None:
     """Bits 5 and 6 of the increments say that the units are others."""
     with opened(tmp_path, [cached(CACHED, pools=[{**POOL, "1INC": 0x05}])]) as session:

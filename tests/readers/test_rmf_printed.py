@@ -292,6 +292,27 @@ def test_printed_devices_are_read(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+def test_marks_and_offline_devices_are_read(tmp_path: Path) -> None:
+    """HyperPAV (H), a changed number of exposures (*), a device that is offline, and the sum of an LCU."""
+    path = tmp_path / "device.txt"
+    header = HEADER.format(system="SYSA", date="04/12/2022", time="08.00.00", interval="14.59.999")
+    sums = " 10.000 0.900 0.010 0.020 0.000 0.030 0.200 0.100 0.590   7.11  8.31  0.0  12.5   100.0   0.0"
+    page = DEVICE.replace("4H  ", "1.5H").replace("SYSRES  1 ", "SYSRES  4*")
+    page = page.replace("{header}", "{header}\nTOTAL SAMPLES =  900   IODF = 59   CR-DATE: 02/03/2022\n")
+    page += "          1502 33909                     1    0046  OFFLINE\n"
+    page += f"                   LCU                        0046 {sums}\n"
+    path.write_text(page.format(header=header))
+    columns = "device, volume, exposures, online, rate IS NULL, utilization_pct"
+    assert ask(path, f"SELECT {columns} FROM device ORDER BY device") == [
+        ("1500", "DB2001", 1.5, True, False, 8.31),
+        ("1501", "SYSRES", 4.0, True, False, 0.01),
+        ("1502", None, 1.0, False, True, None),
+    ]
+    assert [
+        detail for detail in problem_details(path) if "not recognized" in detail or "RATE" in detail
+    ] == []
+
+
 def test_printed_devices_are_devices(tmp_path: Path) -> None:
     """The measure has the printed numbers: of times, the sum is the printed response time."""
     path = tmp_path / "device.txt"

@@ -181,7 +181,7 @@ def test_rows_with_wrong_cell_count(opened: Opened) -> None:
     assert "14 cells under 17 headings (2 times" in found["short"].detail
     assert "18 cells under 17 headings" in found["long"].detail
     (kept,) = rows(source, "rmf_other")
-    assert (kept["row_no"], kept["name"], kept["value"]) == (1, "", "99")
+    assert (kept["row_no"], kept["name"], kept["value"]) == (1, None, "99")
     assert found["long"].record == "Partition Data Report: Partition Data"
 
 
@@ -213,10 +213,10 @@ def test_unknown_rmf_names_are_reported_once(opened: Opened) -> None:
         for r in rows(source, "rmf_other")
     ]
     assert kept == 3 * [
-        ("CPU Activity", "", None, None, "Mood", "good"),
+        ("CPU Activity", None, None, None, "Mood", "good"),
         ("Partition Data Report", "Partition Data", 0, None, "Hair Color", "blue"),
         ("Partition Data Report", "Partition Data", None, None, "a", "b"),
-        ("LPAR Cluster Report", "", 0, None, "Cluster", "PLEX"),
+        ("LPAR Cluster Report", None, 0, None, "Cluster", "PLEX"),
     ]
     assert len(rows(source, "rmf_partition")) == 3
     layouts = {row.name: (row.count, row.layout) for row in source.inventory()}

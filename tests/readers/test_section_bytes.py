@@ -72,6 +72,12 @@ def random_field(field: dict[str, Any], chance: random.Random) -> tuple[bytes, A
     return (microseconds << 12).to_bytes(8), at if kind == "tod" else at - ZONE
 
 
+def random_text(chance: random.Random) -> tuple[bytes, dict[str, Any]]:
+    """Return the bytes of a section with a length of its own, often empty, and its values."""
+    text = "".join(chance.choices(LETTERS, k=chance.choice((0, 1, 5, 40))))
+    return bytes((len(text),)) + text.encode("cp037"), {"ACL": len(text), "ACT": text}
+
+
 def random_section(
     section: dict[str, Any], when: dict[str, int], chance: random.Random
 ) -> tuple[bytearray, dict[str, Any]]:
@@ -153,7 +159,8 @@ def random_record(
         count = 1 if name == "product" else chance.randint(1, 3)
         begins[name], values[name] = len(data), []
         for _ in range(count):
-            content, own = random_section(section, when, chance)
+            own_length = section.get("length_byte", False)
+            content, own = random_text(chance) if own_length else random_section(section, when, chance)
             if name == "product" and "base" in facts:
                 for field, raw in product_fields().items():
                     put(content, section, field, raw)
@@ -162,6 +169,8 @@ def random_record(
                 put(content, section, facts["time"]["end"], product_fields()["IET"])
             data += content
             values[name].append({field: value for field, value in own.items() if field not in INTERVAL})
+        if section.get("length_byte", False):
+            length = len(data) - begins[name]
         at = section["triplet"] + begins.get(section.get("within", ""), 0)
         data[at : at + 8] = begins[name].to_bytes(4) + length.to_bytes(2) + count.to_bytes(2)
         for field in own_fields(sections, section):

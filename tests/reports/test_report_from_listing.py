@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -38,7 +39,7 @@ def printed(sim_session: Session, tmp_path: Path) -> Callable[[str], tuple[str, 
 
 
 def rows(text: str) -> list[str]:
-    """Return the lines of a report without run time and dots, which are blanks for texts in a listing.
+    """Return the lines of a report without run time and dots: a text may be printed as blanks, or be missing.
 
     Rounded values are highest in several intervals, so a listing may have its peak in another one.
     """
@@ -51,6 +52,19 @@ def test_listing_report_prints_listed_rows(name: str, printed: Callable[[str], t
     before, after = printed(name)
     assert rows(after) == rows(before)
     assert len(rows(after)) > 8
+
+
+@pytest.mark.parametrize("name", ["user", "procsum"])
+def test_missing_texts_of_a_listing_are_null(name: str, sim_session: Session, tmp_path: Path) -> None:
+    path = tmp_path / f"{name}.txt"
+    path.write_text(reports.render(name, sim_session._core), encoding="utf-8")
+    given = json.loads(reports.render(name, sim_session._core, "json"))
+    with zlens.open(str(path)) as session:
+        found = json.loads(reports.render(name, session._core, "json"))
+    texts = {key for row in given for key, value in row.items() if isinstance(value, str)}
+    missing = {key for row in found for key, value in row.items() if value is None} & texts
+    assert missing
+    assert [(key, row) for row in found for key, value in row.items() if value == ""] == []
 
 
 @pytest.mark.parametrize(

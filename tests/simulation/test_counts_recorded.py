@@ -83,6 +83,11 @@ def test_function_is_attached_once_at_given_time(recorded: Session) -> None:
     # The first sample has no interval.
     end = recorded.sql("SELECT min(interval_end) FROM interval").rows[0][0]
     assert (function, at) == (7, end)
+    # Before, it has no samples; its counts begin with the first one.
+    samples = recorded.sql("SELECT interval_end, iodpac_zldmard FROM d6r39 ORDER BY interval_end").rows
+    ends = recorded.sql("SELECT interval_end FROM interval ORDER BY 1").rows
+    assert [(end,) for end, _ in samples] == ends[1:]
+    assert samples[0][1] == 0 < samples[1][1]
 
 
 def test_limit_changed_at_interval_end_is_next(tmp_path: Path) -> None:

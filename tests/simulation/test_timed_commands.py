@@ -324,7 +324,7 @@ def test_change_at_interval_end_leaves_it_alone(tmp_path: Path, kind: str) -> No
     before = change | {
         "offline": [[0, 9 * AT]] if kind == "device comes online" else [],
         "command": [one for one in change.get("command", []) if "at" in one],
-        "attach": None,
+        "attach": 9 * AT if kind == "function is attached" else None,
     }
     change["command"] = [{"at": AT, **one} for one in change.get("command", [])]
     records = []

@@ -64,6 +64,8 @@ pub struct Recorder<W: Write> {
     since: Ticks,
     frames: Option<Frames>,
     linux: Vec<LinuxBefore>,
+    /// Of PCI functions that are attached later: virtual CPU time of their user when they were first sampled.
+    attached: Vec<Option<f64>>,
     power: PowerSums,
 }
 
@@ -113,6 +115,7 @@ impl<W: Write> Recorder<W> {
             since: 0,
             frames: None,
             linux: Vec::new(),
+            attached: Vec::new(),
             power: PowerSums::default(),
         })
     }
@@ -123,6 +126,8 @@ impl<W: Write> Recorder<W> {
     /// If a record cannot be encoded, or the file cannot be written.
     pub fn begin(&mut self, world: &World) -> Result<(), RecordError> {
         self.before = vec![CoreBefore::default(); world.cores.len()];
+        let functions = world.scenario.systems[self.system].functions.len();
+        self.attached = vec![None; functions];
         self.since = world.now;
         // Written when sampling starts, shortly before the first sample.
         let tod = world.now - 5 * SECOND / 2;

@@ -47,6 +47,7 @@ class LedgerAccount(FactTable, frozen=True, kw_only=True):
     group: Annotated[Formula, doc("name of its group, with the user's groups")] = "null"
     node: Annotated[tuple[Formula, ...], doc("identity of a row with parts; without it, it has none")] = ()
     parent: Annotated[tuple[Formula, ...], doc("identity of the row that it is a part of")] = ()
+    account_number: Annotated[Formula, doc("account number that it is charged to")] = "null"
     machine: Annotated[Formula, doc("name of the machine")] = "place.machine"
     partition: Annotated[Formula, doc("name of the partition")] = "place.partition"
     cpu_type: Annotated[Formula, doc("processor type")] = "null"

@@ -75,6 +75,7 @@ class RoleValue(FactTable, frozen=True, kw_only=True):
     scale: Annotated[str, doc("what the number counts: a unit of units.toml")] = ""
     codes: Annotated[str, doc("a table of codes whose words replace numbers")] = ""
     base: Annotated[Literal[10, 16] | None, doc("of the number that a text is")] = None
+    marks: Annotated[str, doc("characters that may follow the number that a text is")] = ""
     part: Annotated[Literal[1, 2] | None, doc("what is before, or after, a slash")] = None
     digits: Annotated[int | None, doc("a number as at least so many hexadecimal digits")] = None
     value: Annotated[bool | int | float | str | None, doc("a constant")] = None
@@ -110,6 +111,10 @@ class SectionJoin(FactTable, frozen=True):
     table: Annotated[str, doc("the raw table of the section")]
     on: Annotated[str, doc("condition that selects the section")]
     same: Annotated[tuple[str, ...], doc("columns shared with its rows, instead of being of one record")] = ()
+    distinct: Annotated[
+        tuple[str, ...],
+        doc("columns that differ in a record's sections; of those that do not, the first counts"),
+    ] = ()
 
 
 class DetailedTable(FactTable, frozen=True):

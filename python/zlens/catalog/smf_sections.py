@@ -39,7 +39,9 @@ class SmfField(FactTable, frozen=True):
 
     name: Annotated[str, doc("IBM's name without the name of the record")]
     offset: Annotated[int, Meta(ge=0, description="its offset in the section")]
-    length: Annotated[int, Meta(ge=0, description="its length in bytes")]
+    length: Annotated[
+        int, Meta(ge=0, description="its length in bytes; 0: a text that fills the rest of its section")
+    ]
     kind: Annotated[str, doc("how to read its bytes")]
     text: Annotated[str, doc("description")]
     column: Annotated[str, doc("its column, if not prefix and name")] = ""
@@ -85,6 +87,9 @@ class SmfSection(SourcedTable, frozen=True):
         int | None, doc("the offset of its offset, length and number; left out: the header")
     ] = None
     within: Annotated[str, doc("the section that has the triplet, if not the header: each its own")] = ""
+    length_byte: Annotated[
+        bool, doc("whether the first byte of each section is the number of bytes that follow")
+    ] = False
     structure: Annotated[str, doc("IBM's name")] = ""
     note: Annotated[str, doc("a note")] = ""
     owner: Annotated[SectionOwner | None, doc("the section that owns sections")] = None
@@ -325,22 +330,24 @@ def _with_base(own: SmfLayout, base: SmfLayout) -> SmfLayout:
     )
 
 
-def section_starts(record_layout: SmfLayout, section: SmfSection, data: bytes) -> tuple[list[int], int]:
-    """Return where the sections of a kind begin in a record with its descriptor word, and their length."""
+def section_extents(record_layout: SmfLayout, section: SmfSection, data: bytes) -> list[tuple[int, int]]:
+    """Return start and length of the sections of a kind in a record with its descriptor word."""
     if section.triplet is None:
-        return [0], len(data)
-    outer, size = [0], len(data)
+        return [(0, len(data))]
+    outer = [(0, len(data))]
     if section.within:
-        outer, size = section_starts(record_layout, record_layout.section(section.within), data)
-    starts: list[int] = []
-    of_one = 0
-    for at in (base + section.triplet for base in outer if section.triplet + TRIPLET <= size):
+        outer = section_extents(record_layout, record_layout.section(section.within), data)
+    extents: list[tuple[int, int]] = []
+    for at in (base + section.triplet for base, size in outer if section.triplet + TRIPLET <= size):
         start, length, count = (int.from_bytes(data[at + a : at + b]) for a, b in ((0, 4), (4, 6), (6, 8)))
-        fitting = max(0, len(data) - start) // length if length else 0
-        found = [start + index * length for index in range(min(count, fitting))]
-        starts += found
-        of_one = length if found else of_one
-    return starts, of_one
+        for _ in range(count if length else 0):
+            if section.length_byte:
+                length = 1 + int.from_bytes(data[start : start + 1])
+            if start + length > len(data):
+                break
+            extents.append((start, length))
+            start += length
+    return extents
 
 
 def _completed(record_layout: SmfLayout, section: SmfSection) -> SmfSection:
@@ -399,6 +406,7 @@ def plan(record_layout: SmfLayout) -> dict[str, Any]:
                 "name": section.name,
                 "triplet": section.triplet,
                 "within": parts[section.within] if section.within else None,
+                "length_byte": section.length_byte,
             }
             for section in record_layout.sections
         ],

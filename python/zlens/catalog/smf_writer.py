@@ -10,6 +10,8 @@ import datetime as dt
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from zlens._native import encode_text, tod_from_unix_us
 from zlens.catalog import smf_record
 from zlens.catalog.smf_sections import TRIPLET, SmfField, SmfLayout, SmfSection
@@ -79,7 +81,12 @@ def encode_record(
                 continue
             start = len(record)
             starts[section.name] += range(start, start + length * len(values), length)
-            record += b"".join(_section(section, each, length, owner) for each in values)
+            if section.length_byte:
+                coded = [_own_length(section, each) for each in values]
+                length = sum(map(len, coded))
+            else:
+                coded = [_section(section, each, length, owner) for each in values]
+            record += b"".join(coded)
             at = base + (section.triplet or 0)
             record[at : at + TRIPLET] = start.to_bytes(4) + length.to_bytes(2) + len(values).to_bytes(2)
     return bytes(record)
@@ -99,6 +106,15 @@ def _section(section: SmfSection, values: Values, length: int, owner: str) -> by
         if field.offset + field.length <= length:
             coded[field.offset : field.offset + field.length] = _field(field, value)
     return bytes(coded)
+
+
+def _own_length(section: SmfSection, values: Values) -> bytes:
+    """Return a section that begins with the number of its other bytes."""
+    (text,) = (field for field in section.fields if not field.length)
+    value = str(values.get(text.name, ""))
+    field = replace(text, length=len(value))
+    coded = _section(replace(section, fields=(field,)), {text.name: value}, text.offset + len(value), "")
+    return bytes((len(coded) - 1,)) + coded[1:]
 
 
 def _field(field: SmfField, value: Any) -> bytes:

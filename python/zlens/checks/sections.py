@@ -92,6 +92,8 @@ def _section(layout: SmfLayout, section: SmfSection) -> Iterator[str]:
                 break
     if section.within and (section.triplet is None or layout.section(section.within) is section):
         yield "it has no triplet in another section"
+    if section.length_byte and (section.within or layout.broken is not None):
+        yield "sections with lengths of their own are nested or split"
     if section.owner is not None:
         owner = layout.section(section.owner.section)
         if not section.owner.first and section.within != owner.name:
@@ -105,7 +107,8 @@ def _field(section: SmfSection, field: SmfField) -> Iterator[str]:
     if field.kind not in KINDS:
         yield f"kind is {field.kind!r}"
         return
-    if field.length not in _LENGTHS.get(field.kind, (field.length,)) or field.length < 1:
+    is_rest = section.length_byte and field.kind == "text" and not field.length
+    if field.length not in _LENGTHS.get(field.kind, (field.length,)) or (field.length < 1 and not is_rest):
         yield f"{field.kind} cannot have {field.length} bytes"
     if field.offset + field.length > section.length:
         yield f"ends at {field.offset + field.length}, its section at {section.length}"

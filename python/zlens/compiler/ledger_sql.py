@@ -17,7 +17,7 @@ from zlens.catalog.ledgers import Ledger, LedgerAccount, LedgerLevel, LedgerMete
 MATERIALIZED = "-- materialized\n"
 _PREFIX = "_ledger_"
 _KEYS = "system, source, interval_end, seconds, flag"
-_NAMES = "machine, partition, cpu_type"
+_NAMES = "machine, partition, cpu_type, account_number"
 _KINDS = ("raw", "mt1", "prorated")
 _AMOUNTS = f"amount, status, meter, transactions, {', '.join(f'{kind}_s' for kind in _KINDS)}"
 _COLUMNS = f"{_KEYS}, level, place, account, node, parent, {_NAMES}, subject, group_name, {_AMOUNTS}"
@@ -84,6 +84,7 @@ def _account_sql(ledger: Ledger, place: int, account: LedgerAccount, above: Ledg
     if account.assumed_if:
         known = f"CASE WHEN {_value(account.assumed_if, 'bool')} THEN 'assumed' ELSE {known} END"
     names = {"machine": account.machine, "partition": account.partition, "cpu_type": account.cpu_type}
+    names |= {"account_number": account.account_number}
     names |= {"subject": account.subject, "group_name": account.group}
     return (
         f"SELECT m.system, m.source, m.interval_end, m.seconds, m.flag, {literal(level.name)} AS level, "
@@ -139,7 +140,7 @@ def _rest_sql(ledger: Ledger, place: int, above: LedgerLevel) -> str:
     """
     level = ledger.levels[place - 1]
     assert level.rest is not None
-    names = ("machine", "partition", "cpu_type", "subject", "group_name")
+    names = ("machine", "partition", "cpu_type", "account_number", "subject", "group_name")
     wholes = ", ".join(f"any_value({name}) AS {name}" for name in names)
     return (
         f"SELECT part.system, part.source, part.interval_end, max(part.seconds) AS seconds, "

@@ -193,6 +193,11 @@ class OriginQuery:
                 [*same, expressions.compile_sql(join.on, self.named_among(joined_tables))]
             )
             table = expressions.quote(join.table + (ALL_TIMES_SUFFIX if self.entity.lasting else ""))
+            if join.distinct:
+                section = ", ".join(self.of(join.table, key) for key in (*_RECORD, *join.distinct))
+                number = self.of(join.table, "section_no")
+                first = f"row_number() OVER (PARTITION BY {section} ORDER BY {number}) = 1"
+                table = f"(SELECT * FROM {table} AS {alias} QUALIFY {first})"
             joins.append(f" LEFT JOIN {table} AS {alias} ON {condition}")
         return "".join(joins)
 
@@ -300,6 +305,8 @@ class OriginQuery:
             sql = f"bit_count(CAST({sql} AS BIGINT))"
         if how.part:
             sql = f"split_part({sql}, '/', {how.part})"
+        if how.marks:
+            sql = f"TRY_CAST(rtrim({sql}, {expressions.literal(how.marks)}) AS DOUBLE)"
         if how.base:
             prefix = "'0x' || " if how.base == 16 else ""
             sql = f"TRY_CAST({prefix}{sql} AS BIGINT)"

@@ -37,6 +37,16 @@ _SAMPLE_MINUTES = round(SAMPLE_S / 60)
 #: Goals by kind: SMF's bit, and the report class for the same work.
 _GOALS = {"percentile": 0x80, "average": 0x40, "velocity": 0x20, "system": 0x08}
 _REPORT_CLASS = {"CICSHI": "RCICS"}
+#: The tenant resource group, its service class, and how often its memory is sampled in a quarter.
+_TENANT = {
+    "TRG_NAME": "TRGBRNCH",
+    "TRG_DESC": "Transactions of the branches",
+    "TRG_TNTID": "BRANCHES",
+    "TRG_TNTNAME": "Branches of the bank",
+    "TRG_SBID": "ZL-SOLUTION-1",
+}
+_TENANT_CLASS = "CICSHI"
+_MEMORY_SAMPLES = 15
 
 #: Product section of records of RMF, without times.
 _PRODUCT = {
@@ -68,6 +78,7 @@ class QuarterHourWriter:
         #: Five-minute samples of the partition's MSU, and the minute of the last one.
         self.average = RollingAverage()
         self.sampled: MachineMinute | None = None
+        self.tenant_average = RollingAverage()
         self.instructions = 0
         self.jobs = 0
 
@@ -110,10 +121,12 @@ class QuarterHourWriter:
         sections = {"product": [product], **self.processors(before, current)}
         cpus = len(own_use.total_us)
         sections["asid"] = [smf_hiperdispatch.queues(work, cpus, SAMPLES, QUARTER_US)]
-        yield zos.encode("processor", local_us, sections)
         storage = smf_storage.StorageQuarter(
             work, dispatched / (len(own_use.total_us) * QUARTER_US), QUARTER_S
         )
+        (tenant_work,) = (each for each in work if each.service.name == _TENANT_CLASS)
+        sections["tenant"] = [self.tenant(tenant_work, storage, end_us)]
+        yield zos.encode("processor", local_us, sections)
         yield from storage.records(product, local_us)
         yield smf_hiperdispatch.periods(work, end_us)
         for class_work in work:
@@ -175,9 +188,30 @@ class QuarterHourWriter:
         pairs = zip(current.physical, before.physical, strict=True)
         for address, ((kind, us), (_, us_then)) in enumerate(pairs):
             logical.append({"PDT": us - us_then, "VPA": address, "CIX": _TYPES.index(kind) + 1})
-        control = {**_CONTROL, "LAC": round(self.average.mean(current.end_us / 1e6).value or 0)}
+        control = {
+            **_CONTROL,
+            "LAC": round(self.average.mean(current.end_us / 1e6).value or 0),
+            "TRG_M_CNT": _MEMORY_SAMPLES,
+        }
         names = [{"CIN": kind, "CTN": PHYSICAL[kind], "CAN": PHYSICAL[kind] * SAMPLES} for kind in _TYPES]
         return {"control": [control], "cpu": cpus, "partition": partitions, "logical": logical, "name": names}
+
+    def tenant(
+        self, class_work: ClassWork, storage: smf_storage.StorageQuarter, end_us: int
+    ) -> dict[str, object]:
+        """Return the section of the tenant resource group; the four hours before the first were like it."""
+        units = sum(map(zos.service_units, (class_work.task, class_work.srb)))
+        rate = units / 1e6 * 3600 / QUARTER_S
+        if self.tenant_average.mean(end_us / 1e6 - QUARTER_S).value is None:
+            self.tenant_average.add(end_us / 1e6 - QUARTER_S, WINDOW_S, rate)
+        self.tenant_average.add(end_us / 1e6, QUARTER_S, rate)
+        frames = sum(storage.regions[space.space.job] for space in class_work.works)
+        return {
+            **_TENANT,
+            "TRG_SUCP": round(units),
+            "TRG_LAC": round(self.tenant_average.mean(end_us / 1e6).value or 0),
+            "TRG_MEM": frames * _MEMORY_SAMPLES,
+        }
 
     # -- jobs --------------------------------------------------------------------------------------------
 
@@ -224,6 +258,7 @@ class QuarterHourWriter:
                     "SRB_L": round(service[1]),
                 }
             ],
+            "accounting": [{"ACT": text} for text in space.accounting],
             **storage.sections(work),
         }
         for subtype in (4, 5) if is_job else (6,) if space.asid < 20 else (2,):

@@ -34,14 +34,19 @@ Sections = Mapping[str, Sequence[Values]]
 BOUNDS = (50, 60, 70, 80, 90, 100, 110, 120, 130, 140, 150, 200, 400)
 
 
+#: Accounting fields of the branches: the account number and the department.
+_BRANCHES = ("ZL2000", "BRANCHES")
+
+
 class AddressSpace(Struct, frozen=True):
-    """An address space. weight: its share of its class."""
+    """An address space. weight: its share of its class; accounting: the fields of its JOB statement."""
 
     job: str
     program: str
     kind: str
     asid: int
     weight: float
+    accounting: Sequence[str] = ()
 
 
 class Goal(Struct, frozen=True):
@@ -86,13 +91,13 @@ CLASSES = (
     ), delays=(0.08, 0.35)),
     ServiceClass("CICSHI", "ONLINE", "Transactions of the branches",
                  Goal("percentile", response_ms=200, percent=90, importance=2), 0.42, (
-        AddressSpace("CICSTOR1", "DFHSIP", "STC", 70, 0.1),
-        AddressSpace("CICSAOR1", "DFHSIP", "STC", 71, 0.5),
-        AddressSpace("CICSAOR2", "DFHSIP", "STC", 72, 0.4),
+        AddressSpace("CICSTOR1", "DFHSIP", "STC", 70, 0.1, _BRANCHES),
+        AddressSpace("CICSAOR1", "DFHSIP", "STC", 71, 0.5, _BRANCHES),
+        AddressSpace("CICSAOR2", "DFHSIP", "STC", 72, 0.4, _BRANCHES),
     ), cost_s=0.0064, delays=(0.1, 0.5)),
     ServiceClass("BATCHLO", "BATCH", "Batch jobs", Goal("velocity", 20, importance=4), 0.18, (
-        AddressSpace("ZLBILL", "BILLRUN", JOB, 90, 0.6),
-        AddressSpace("ZLSORT", "SORT", JOB, 91, 0.4),
+        AddressSpace("ZLBILL", "BILLRUN", JOB, 90, 0.6, ("ZL4711", "", "BILLING")),
+        AddressSpace("ZLSORT", "SORT", JOB, 91, 0.4, ("ZL4711", "", "SORT")),
     ), delays=(0.4, 3.2)),
 )  # fmt: skip
 

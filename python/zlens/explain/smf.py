@@ -106,7 +106,12 @@ def describe_table(layout: SmfLayout, section: SmfSection) -> Description:
     ]
     location = "the header" if section.triplet is None else f"triplet at {section.triplet}"
     location += f" of section {section.within}" if section.within else ""
-    position = f"{section.structure}, {location}, {section.length} bytes at the level described"
+    length = (
+        "each with a length of its own, in its first byte"
+        if section.length_byte
+        else f"{section.length} bytes at the level described"
+    )
+    position = f"{section.structure}, {location}, {length}"
     return Description(
         f"{section.table}: {section.title}",
         [
@@ -126,13 +131,13 @@ def _line(section: SmfSection, field: SmfField) -> str:
     unit = f" [{field.unit}]" if field.unit else ""
     bits = "".join(f"; {field.column}_{name.lower()}: {text}" for name, (_, text) in field.bits.items())
     status = f" ({field.status})" if field.status != section.status else ""
-    place = f"{field.offset:>4} {field.length:>3} {field.kind:<15}"
+    place = f"{field.offset:>4} {field.length or '*':>3} {field.kind:<15}"
     return f"{place} {field.column}: {field.text}{unit}{bits}{status}"
 
 
 def _place(section: SmfSection, field: SmfField) -> str:
     structure = section.structure or section.table
-    length = "1 byte" if field.length == 1 else f"{field.length} bytes"
+    length = {0: "the rest", 1: "1 byte"}.get(field.length, f"{field.length} bytes")
     return f"{field.kind}, {length} at {field.offset} of {structure}"
 
 

@@ -197,12 +197,7 @@ def _selected(
     added: Sequence[ReportColumn],
 ) -> str:
     """Return the rows of the raw table, with the column names of the report's query."""
-    # A missing text was printed as blanks.
-    raw_by_name = {
-        column.column: f"coalesce({name}, '')" if listings.kind(column) == "text" else name
-        for column in columns
-        for name in (quote(listings.column_name(column)),)
-    }
+    raw_by_name = {column.column: quote(listings.column_name(column)) for column in columns}
     block = definition.block
     values = [f"{raw} AS {quote(name)}" for name, raw in raw_by_name.items() if name != block]
     values += [f"{_other_value(column.name)} AS {quote(column.column)}" for column in added]

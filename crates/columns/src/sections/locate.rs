@@ -9,6 +9,8 @@ use super::plan::{MAX_PARTS, Plan};
 const TRIPLET: u32 = 8;
 /// No section is shorter; what says so would make rows of single bytes.
 const MIN_SECTION_LEN: u16 = 4;
+/// Most sections with lengths of their own: z/OS counts accounting fields in a byte.
+const MAX_OWN_LENGTHS: u32 = 255;
 
 /// Sections that follow each other: where the first begins, the length of one, how many there are, the number of the
 /// first among those of its kind in the whole record, and the number of the section that has their triplet.
@@ -131,6 +133,10 @@ pub(crate) fn locate_sections(record: &[u8], plan: &Plan, report: Report<'_>) ->
             };
         }
     }
+    let mut located = Located {
+        runs,
+        more: Vec::new(),
+    };
     // Older levels have fewer triplets: from the first section on, there are no more.
     let mut limit = size;
     let mut faulty = false;
@@ -144,19 +150,24 @@ pub(crate) fn locate_sections(record: &[u8], plan: &Plan, report: Report<'_>) ->
         let Some(triplet) = Triplet::read(record, usize::from(at)) else {
             break;
         };
-        let run = triplet.run(record, &plan.parts[part].name, &mut |lost, detail| {
+        let name = &plan.parts[part].name;
+        let mut damage = |lost, detail| {
             faulty = true;
-            report(ProblemKind::Section, &plan.parts[part].name, lost, detail);
-        });
+            report(ProblemKind::Section, name, lost, detail);
+        };
+        if plan.parts[part].length_byte {
+            for run in triplet.own_lengths(record, name, &mut damage) {
+                limit = limit.min(u64::from(run.at));
+                located.add(part, run);
+            }
+            continue;
+        }
+        let run = triplet.run(record, name, &mut damage);
         if run.count > 0 {
             limit = limit.min(u64::from(run.at));
         }
-        runs[part] = run;
+        located.runs[part] = run;
     }
-    let mut located = Located {
-        runs,
-        more: Vec::new(),
-    };
     for &(part, within) in &plan.nested {
         located.nest(record, plan, part, within, &mut |lost, detail| {
             faulty = true;
@@ -211,6 +222,45 @@ impl Triplet {
             length: u16::from_be_bytes([l1, l2]),
             count: u16::from_be_bytes([n1, n2]),
         })
+    }
+
+    /// The sections with lengths of their own that lie in the record, one by one; reports those that do not. The length
+    /// of the triplet is not used: it is that of all of them together.
+    fn own_lengths(
+        &self,
+        record: &[u8],
+        name: &str,
+        report: &mut dyn FnMut(u64, String),
+    ) -> Vec<SectionRun> {
+        let mut runs = Vec::new();
+        let mut at = self.offset as usize;
+        let count = if self.length == 0 { 0 } else { self.count };
+        for number in 0..u32::from(count) {
+            let end = record
+                .get(at)
+                .map(|&length| at + 1 + usize::from(length))
+                .filter(|&end| end <= record.len() && at >= LONG && number < MAX_OWN_LENGTHS);
+            let Some(end) = end else {
+                report(
+                    record.len().saturating_sub(at) as u64,
+                    format!(
+                        "{count} {name} sections from offset {} on do not lie in the record of {} bytes; {number} do",
+                        self.offset,
+                        record.len()
+                    ),
+                );
+                break;
+            };
+            runs.push(SectionRun {
+                at: at as u32,
+                length: (end - at) as u32,
+                count: 1,
+                number,
+                owner: 0,
+            });
+            at = end;
+        }
+        runs
     }
 
     /// The sections that lie in the record; reports those that do not, with the bytes that are not read.

@@ -47,6 +47,9 @@ pub struct Part {
     /// The kind of section that has the triplet, each of its own sections; none: the header.
     #[serde(default)]
     pub within: Option<usize>,
+    /// Whether each section has a length of its own: its first byte is the number of bytes that follow.
+    #[serde(default)]
+    pub length_byte: bool,
 }
 
 /// A number in a section.
@@ -295,6 +298,10 @@ impl Plan {
         if (0..self.parts.len()).any(|part| self.depth(part) > self.parts.len()) {
             return Err("a section has its triplet in no section".into());
         }
+        let nested_or_split = |part: &Part| part.within.is_some() || self.broken.is_some();
+        if (self.parts.iter()).any(|part| part.length_byte && nested_or_split(part)) {
+            return Err("sections with lengths of their own are nested or split".into());
+        }
         let tod = |bytes: FieldRef| bytes.length == 8;
         let time = &self.time;
         let start = if time.date.is_some() { 4 } else { 8 };
@@ -357,7 +364,9 @@ impl Column {
         let dated = others.iter().flatten().all(|&at| at < MAX_OFFSET);
         let length = match self.kind {
             Kind::Unsigned | Kind::Signed => (1..=8).contains(&self.length),
-            Kind::Text | Kind::Hex | Kind::Packed => self.length > 0,
+            // Without a length, the rest of the section.
+            Kind::Text => true,
+            Kind::Hex | Kind::Packed => self.length > 0,
             Kind::Bit => self.length == 1 && self.bit < 8,
             Kind::Tod | Kind::TodLocal | Kind::Duration | Kind::Offset => self.length == 8,
             Kind::Hfp => self.length == 4 || self.length == 8,

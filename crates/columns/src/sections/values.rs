@@ -162,7 +162,7 @@ impl Values {
         wide: &mut Int64Block,
     ) {
         let Some(when) = self.column.when else {
-            return self.fields(from, range, row, wide);
+            return self.fields(from, range, row, length, wide);
         };
         let holds = |nth: usize| {
             let start = from.rows.places[nth] as usize;
@@ -175,7 +175,7 @@ impl Values {
             let next = (at + 1..range.end).find(|&nth| holds(nth) != is_field);
             let next = next.unwrap_or(range.end);
             if is_field {
-                self.fields(from, at..next, row, wide);
+                self.fields(from, at..next, row, length, wide);
             } else {
                 self.nulls(row + at, next - at, wide);
             }
@@ -240,6 +240,7 @@ impl Values {
         from: &ValueInput<'_>,
         range: std::ops::Range<usize>,
         row: usize,
+        length: u32,
         wide: &mut Int64Block,
     ) {
         let column = &self.column;
@@ -252,7 +253,7 @@ impl Values {
                     bytes: from.bytes,
                     places,
                     lens: &[],
-                    len: 0,
+                    len: length,
                     leap_s: from.leap_s,
                 };
                 builder.append(*kernel, column.offset, row + range.start, &source, wide);

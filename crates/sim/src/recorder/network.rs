@@ -61,7 +61,7 @@ impl<W: Write> Recorder<W> {
                 }
             }
         }
-        for function in &system.functions {
+        for (at, function) in system.functions.iter().enumerate() {
             // These formats are those of network functions.
             if function.user == number
                 && (matches!(
@@ -69,7 +69,7 @@ impl<W: Write> Recorder<W> {
                     FunctionFormat::Packets | FunctionFormat::BytesSent
                 ))
             {
-                let used = virtual_s(world, user) * MIB;
+                let used = self.function_use(world, at) * MIB;
                 let bytes = [function.in_mib, function.out_mib].map(|rate| (rate * used) as u64);
                 add(bytes, function.packet_bytes);
             }
@@ -164,10 +164,26 @@ impl<W: Write> Recorder<W> {
                     .number("RDEVLPM", 0x80);
             });
         }
-        for function in &system.functions {
-            let used = virtual_s(world, first + function.user as usize);
-            self.function(function, used, tod);
+        for (at, function) in system.functions.iter().enumerate() {
+            if function.attach_s.is_some() && self.attached[at].is_none() {
+                if tod <= attached_at(world, function) {
+                    continue;
+                }
+                self.attached[at] = Some(virtual_s(world, first + function.user as usize));
+            }
+            self.function(function, self.function_use(world, at), tod);
         }
+    }
+
+    /// Virtual CPU time in which a user has had a PCI function; none before it is attached.
+    fn function_use(&self, world: &World, at: usize) -> f64 {
+        let function = &world.scenario.systems[self.system].functions[at];
+        let used = virtual_s(
+            world,
+            world.users_of[self.system].start + function.user as usize,
+        );
+        let before = self.attached[at].or(function.attach_s.is_none().then_some(0.0));
+        used - before.unwrap_or(used)
     }
 
     fn function(&mut self, function: &Function, used: f64, tod: Ticks) {
@@ -207,11 +223,8 @@ impl<W: Write> Recorder<W> {
     pub(super) fn attachments(&mut self, world: &World, from: Ticks, to: Ticks) {
         let system = &world.scenario.systems[self.system];
         for function in &system.functions {
-            let Some(at) = function.attach_s else {
-                continue;
-            };
-            let at = world.begin + crate::time::seconds(at);
-            if at < from || at >= to {
+            let at = attached_at(world, function);
+            if function.attach_s.is_none() || at < from || at >= to {
                 continue;
             }
             self.write_record("D6R36", at, |record| {
@@ -222,4 +235,9 @@ impl<W: Write> Recorder<W> {
             });
         }
     }
+}
+
+/// When a PCI function is attached, or when recording starts.
+fn attached_at(world: &World, function: &Function) -> Ticks {
+    world.begin + crate::time::seconds(function.attach_s.unwrap_or(0.0))
 }

@@ -3,7 +3,7 @@
 -- its end, else of its steps.
 WITH used AS (
     SELECT
-        system, source, interval_end, seconds, flag, job, job_id, service_class, t.cpu_type, t.used_s,
+        system, source, interval_end, seconds, flag, job, job_id, account, service_class, t.cpu_type, t.used_s,
         CASE WHEN kind IN ('interval', 'last interval', 'system interval') THEN 1 WHEN kind = 'job' THEN 2 WHEN kind = 'step' THEN 3 END AS rank
     FROM job, (VALUES ('CP', cp_s), ('ZIIP', ziip_s)) AS t(cpu_type, used_s)
     WHERE t.cpu_type = 'CP' OR t.used_s > 0
@@ -15,7 +15,7 @@ best AS (
 )
 SELECT
     used.system, used.source, used.interval_end, used.seconds, used.flag,
-    used.job, used.job_id, used.service_class, used.cpu_type, used.used_s
+    used.job, used.job_id, used.account, used.service_class, used.cpu_type, used.used_s
 FROM used
 JOIN best
     ON best.system = used.system AND best.source = used.source AND best.job = used.job

@@ -179,7 +179,8 @@ class ReportBody:
             return
         kind = self._row_type if row is not None else None
         section = (self._segment, self._part) if self._segment else (self._part, "")
-        interval.rows.setdefault(self._rest, []).append((offset, None, (*section, row, kind, name, value)))
+        texts = *(part or None for part in section), row, kind, name or None
+        interval.rows.setdefault(self._rest, []).append((offset, None, (*texts, value)))
         interval.other_count += 1
 
     def keep_line(self, line: str, number: int) -> None:

@@ -467,8 +467,13 @@ class RmfListingParser:
         if headings_found is not None:
             self._body.set_headings(self._present(headings_found), headings_found.table.part)
             self._heads, self._open, self._block, self._above = headings_found, None, "", []
-            # Lines above headings that only name groups of columns are not stored.
-            self._pending = [each for each in self._pending if not _GROUP.search(each[1])]
+            # Lines above headings that only name columns or groups of columns are not stored.
+            upper = [form for form, _ in headings_found.table.upper]
+            self._pending = [
+                (number, text)
+                for number, text in self._pending
+                if not _GROUP.search(text) and not any(form.search(text) for form in upper)
+            ]
             return True
         headings = self._heads
         if headings is None:

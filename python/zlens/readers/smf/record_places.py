@@ -37,15 +37,17 @@ def _rows(table: str, data: bytes) -> list[tuple[dict[str, tuple[int, int]], dic
     if found is None:
         return []
     layout, section = found
-    starts, _ = smf_sections.section_starts(layout, section, data)
-    return [(_places(layout, section, start, len(data)), {"section_no": n}) for n, start in enumerate(starts)]
+    return [
+        (_places(layout, section, start, length, len(data)), {"section_no": number})
+        for number, (start, length) in enumerate(smf_sections.section_extents(layout, section, data))
+    ]
 
 
 def _places(
-    layout: smf_sections.SmfLayout, section: smf_sections.SmfSection, start: int, length: int
+    layout: smf_sections.SmfLayout, section: smf_sections.SmfSection, start: int, length: int, size: int
 ) -> dict[str, tuple[int, int]]:
     places = {
-        column.name: (start + field.offset, field.length)
+        column.name: (start + field.offset, field.length or length - field.offset)
         for field in section.fields
         for column in smf_sections.field_columns(field)
     }
@@ -54,4 +56,4 @@ def _places(
         places[column] = (start + field.offset, field.length)
     if len(layout.subtypes) > 1:
         places["subtype"] = _SUBTYPE
-    return {name: place for name, place in places.items() if place[1] and sum(place) <= length}
+    return {name: place for name, place in places.items() if place[1] and sum(place) <= size}

@@ -207,8 +207,7 @@ def _values(layout: smf_sections.SmfLayout, field_path: str, data: bytes) -> Ite
 def _sections(layout: smf_sections.SmfLayout, name: str, data: bytes) -> Iterator[dict[str, Any]]:
     """Yield the sections of a kind in a record as field values by name."""
     facts = layout.section(name)
-    starts, length = smf_sections.section_starts(layout, facts, data)
-    for start in starts:
+    for start, length in smf_sections.section_extents(layout, facts, data):
         entry = data[start : start + length]
         yield {
             field.name: _value(field, raw)
