@@ -23,7 +23,10 @@
 //!
 //! **Time.** Where CPI is time (`Machine::cpi_time`), work is a number of instructions, and its time follows: [`Pace`]. A
 //! thread waits for the other one while that uses the pipeline, as one of two customers of a queueing network whose other
-//! station is waiting for misses. A virtual CPU that comes back fetches again what others have displaced meanwhile.
+//! station is waiting for misses. What a virtual CPU has of each cache takes the place of the cache's size in the power law:
+//! each miss adds a line, so that a cold cache fills with the power 2/3 of instructions, and each line that comes, of
+//! whatever, displaces any other one. What is held of the core's cache, the chip's, the drawer's and another drawer's says
+//! where lines come from after a move.
 //!
 //! Cycles are exact: ticks times megahertz, with what is left over carried on. Lines that came from somewhere
 //! add up to L1 misses, and what happens in problem state is at most all that happens.

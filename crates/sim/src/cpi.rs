@@ -5,9 +5,10 @@
 //! it is taken to stay the same in between. The counters count with the same pace, so that CPI and its misses agree with
 //! the time.
 //!
-//! A virtual CPU leaves lines in the caches of its core, chip and drawer. What comes to these caches while it is away
-//! displaces them, so it fetches them again: from the chip's cache, the drawer's, that of another drawer, or memory. They
-//! are in physical caches: other partitions displace them, too, and a logical core that PR/SM moves leaves them behind.
+//! A virtual CPU has lines in the caches of each core, chip and drawer that it was on. What comes to these caches, also from
+//! itself, displaces them; where they are missing, it fetches them from the next larger cache that has them, or from memory.
+//! They are in physical caches: other partitions displace them, too, and a logical core that PR/SM moves leaves them behind.
+//! What CP does for a virtual CPU takes as much longer as the virtual CPU's own instructions.
 
 use crate::counters::{Counters, Held, PacedSegment, Surroundings};
 use crate::state::{CpuState, NO_INDEX, Paces, Remains, VcpuTimes};
