@@ -37,9 +37,9 @@ _BANDS = """
 
 
 def difference(one: dict[str, Any]) -> str:
-    """Return the largest difference of an observation; none if only an order is judged."""
-    if one["allowed"] == "order":
-        return f"{one['name']} (order)"
+    """Return the largest difference of an observation; none if only an order or ends of bands are judged."""
+    if one["allowed"] == "order" or (one["allowed"] == "band" and one["worst"] is None):
+        return f"{one['name']} ({one['allowed']})"
     unit = " points" if one["of"] == "points" else "%"
     worst = "unknown" if one["worst"] is None else f"{one['worst']:.2f}{unit}"
     return f"{one['name']} {worst} ({one['allowed']})"

@@ -19,6 +19,8 @@ pub struct CpCosts {
     pub(crate) shared: [Ticks; 3],
     /// The core that has them, or `NO_OWNER`.
     pub(crate) owner: u32,
+    /// Part of this time at a dispatch in which the scheduler lock is held.
+    pub(crate) locked: Ratio,
     /// The lists of layer-3 switches.
     pub(crate) lists: Vec<List>,
     /// Time that is not charged to users and not paid yet.
@@ -66,6 +68,7 @@ impl CpCosts {
             signal: micros(costs.signal_us),
             shared: costs.line_us.map(|line| micros(costs.lines * line)),
             owner: NO_OWNER,
+            locked: Ratio::from_f64(costs.locked_pct / 100.0),
             lists: vec![list; system.switches.len()],
             owed: 0,
         }

@@ -137,7 +137,7 @@ impl World {
     pub(crate) fn resides(&mut self, number: usize) {
         let counting = &mut self.counting;
         let cpu = &self.cpus[number];
-        if counting.active && cpu.vcpu != NO_INDEX {
+        if counting.active && counting.paces.is_none() && cpu.vcpu != NO_INDEX {
             let user = self.vcpus[cpu.vcpu as usize].user as usize;
             let footprint = counting.footprints[user].0;
             counting.resident[counting.chips[cpu.core as usize] as usize] += footprint;

@@ -23,7 +23,10 @@
 //!
 //! **Time.** Where CPI is time (`Machine::cpi_time`), work is a number of instructions, and its time follows: [`Pace`]. A
 //! thread waits for the other one while that uses the pipeline, as one of two customers of a queueing network whose other
-//! station is waiting for misses. A virtual CPU that comes back fetches again what others have displaced meanwhile.
+//! station is waiting for misses. What a virtual CPU has of each cache takes the place of the cache's size in the power law:
+//! each miss adds a line, so that a cold cache fills with the power 2/3 of instructions, and each line that comes, of
+//! whatever, displaces any other one. What is held of the core's cache, the chip's, the drawer's and another drawer's says
+//! where lines come from after a move.
 //!
 //! Cycles are exact: ticks times megahertz, with what is left over carried on. Lines that came from somewhere
 //! add up to L1 misses, and what happens in problem state is at most all that happens.
@@ -41,6 +44,8 @@ const CHANGED: [Source; 3] = [
     Source::DrawerChanged,
     Source::MachineChanged,
 ];
+/// Segments without end are taken to have this many instructions.
+const MOST_INSTRUCTIONS: f64 = 1e9;
 /// Place of the cost of each source.
 const LEVELS: [usize; SOURCES] = [0, 1, 1, 2, 2, 3, 3, 4, 4, 4];
 
@@ -70,6 +75,7 @@ pub struct Profile {
     /// L1 misses per instruction, and how fast misses grow with `1/√S`.
     l1_misses: f64,
     slope: f64,
+    footprint: f64,
     of_footprint: f64,
     /// Lines that are used again after a move.
     kept: f64,
@@ -84,10 +90,36 @@ impl Profile {
         (self.slope * (of_size - self.of_footprint)).clamp(0.0, self.l1_misses)
     }
 
-    /// Lines that a virtual CPU uses again when it comes back.
+    /// Cycles per instruction of a virtual CPU alone on the machine.
     #[must_use]
-    pub const fn kept(&self) -> f64 {
-        self.kept
+    pub const fn cycles_alone(&self) -> f64 {
+        self.alone
+    }
+
+    /// Mean misses per instruction beyond a cache with so much of its lines, in MiB, over the next instructions: each line that
+    /// misses comes to it, until all of it or of the footprint is there.
+    fn filling(&self, held: f64, size: f64, instructions: f64) -> f64 {
+        let most = size.min(self.footprint);
+        let at_end = self.beyond(1.0 / most.sqrt());
+        if held >= most {
+            return at_end;
+        }
+        let at_first = self.beyond(1.0 / held.sqrt());
+        let per_instruction = 1.5 * self.slope / LINES_PER_MIB;
+        let begin = held * held.sqrt();
+        let full = (most * most.sqrt() - begin) / per_instruction;
+        let lines = if instructions < full {
+            two_thirds_power(begin + per_instruction * instructions) - held
+        } else {
+            most - held + (instructions - full) * at_end / LINES_PER_MIB
+        };
+        let mean = lines * LINES_PER_MIB / instructions;
+        // Without the part of the law that depends on the footprint, the mean is too large near its end.
+        if mean < at_first {
+            mean.max(at_end)
+        } else {
+            at_first
+        }
     }
 }
 
@@ -125,23 +157,17 @@ pub struct RunSegment<'p> {
     pub sharers: Sharers,
 }
 
-/// Lines that a virtual CPU fetches again: their number, and of one, the probabilities of where it is.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct ColdLines {
-    pub lines: f64,
-    /// The chip's cache, the drawer's, another drawer's, memory.
-    pub from: [f64; 4],
-}
+/// What a virtual CPU has in the caches of its core, chip and drawer, and at most in that of another drawer, in MiB.
+pub type Held = [f64; 4];
 
 /// The work on a thread, and what is around it.
 #[derive(Clone, Copy, Debug)]
 pub struct Surroundings<'p> {
     pub memory: &'p Profile,
+    pub held: Held,
     /// What the other thread of the core runs.
-    pub sibling: Option<&'p Profile>,
-    pub other_work_on_chip: f64,
+    pub sibling: Option<(&'p Profile, Held)>,
     pub sharers: Sharers,
-    pub cold: ColdLines,
     /// Work to the next boundary, and time to the end of the slice.
     pub work: Ticks,
     pub slice: Ticks,
@@ -151,16 +177,20 @@ pub struct Surroundings<'p> {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Pace {
     rates: Rates,
-    /// Of an instruction, lines that are fetched again, by where they are, and their sum.
-    again: [f64; 4],
-    fetched: f64,
     /// Cycles per instruction: these, with the core for itself, and alone on the machine.
     cpi: f64,
     single: f64,
     alone: f64,
+    stretch: Ratio,
 }
 
 impl Pace {
+    /// Time of what CP does meanwhile, relative to that alone on the machine.
+    #[must_use]
+    pub const fn stretch(&self) -> Ratio {
+        self.stretch
+    }
+
     /// Speed of work relative to that alone on the machine.
     #[must_use]
     pub fn speed(&self) -> Ratio {
@@ -188,14 +218,8 @@ pub struct PacedSegment {
     /// Part of the time in CP in which it fetched lines that other cores had changed, and these, by distance.
     pub fetching: Ticks,
     pub changed: [f64; 3],
-}
-
-/// Lines that came to the caches of a core, of its chip and of its drawer.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Inflow {
-    pub came: [f64; 3],
-    /// Those of them that the virtual CPU had had before.
-    pub again: f64,
+    /// Part of the time in CP in which it spun on a lock.
+    pub spinning: Ticks,
 }
 
 /// Cycles of ticks, exactly.
@@ -245,13 +269,14 @@ struct Shown {
     of: u64,
 }
 
-/// Misses per instruction: of the L1 cache, beyond the caches of core, chip and drawer, and of the TLB.
+/// Misses per instruction: of the L1 cache, beyond the caches of core, chip, drawer and machine, and of the TLB.
 #[derive(Clone, Copy, Debug)]
 struct Misses {
     l1: f64,
     core: f64,
     chip: f64,
     drawer: f64,
+    machine: f64,
     tlb: f64,
 }
 
@@ -293,6 +318,22 @@ impl Recent {
             ^ sharers.0[0].to_bits().rotate_left(14);
         (mixed.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - Self::BITS)) as usize
     }
+}
+
+/// A power, of square roots, which are the same on every machine.
+fn two_thirds_power(base: f64) -> f64 {
+    if base <= 0.0 {
+        return 0.0;
+    }
+    // 2/3 is nearly 1/2 + 1/8 + 1/32 + 1/128; a step of Newton's method does the rest.
+    let mut guess = 1.0;
+    let mut part = base;
+    for _ in 0..4 {
+        part = part.sqrt();
+        guess *= part;
+        part = part.sqrt();
+    }
+    (2.0 * guess + base * base / (guess * guess)) / 3.0
 }
 
 /// The counters of all threads.
@@ -393,6 +434,7 @@ impl Counters {
             } else {
                 0.0
             },
+            footprint,
             of_footprint,
             kept: footprint.min(core_mib) * LINES_PER_MIB * self.costs.kept_pct / 100.0,
             crypto: memory.crypto_rate / second * possible,
@@ -408,102 +450,108 @@ impl Counters {
 
     /// How work proceeds now.
     #[must_use]
-    pub fn pace(&mut self, now: &Surroundings) -> Pace {
-        let Surroundings { memory, cold, .. } = now;
-        let around = CacheContext {
-            memory: **memory,
-            other_work_on_chip: now.other_work_on_chip,
-            sharers: now.sharers,
-        };
-        let mut rates = self.alone(&around);
-        let mut single = memory.perfect + rates.cost;
-        let mut steady = single;
-        if let Some(sibling) = now.sibling {
-            let two = 2.0_f64.sqrt();
-            rates = self.rates(&around, two);
-            let of_sibling = CacheContext {
-                memory: *sibling,
-                ..around
-            };
-            let waits = sibling.perfect + self.rates(&of_sibling, two).cost;
-            let busy = self.pipeline * sibling.perfect / waits;
-            steady = memory.perfect * (1.0 + busy) + rates.cost;
-        }
+    pub fn pace(&self, now: &Surroundings) -> Pace {
+        let Surroundings {
+            memory,
+            held,
+            sharers,
+            ..
+        } = *now;
         let to_cycles = self.megahertz as f64 / MICROSECOND as f64;
-        let work = now.work as f64 * to_cycles / memory.alone;
-        let instructions = work.min(now.slice as f64 * to_cycles / steady);
-        // Where lines are fetched again, they are not in the core's own caches.
-        let near = rates.sourced[Source::Core as usize];
-        let mut fetched = 0.0;
-        let mut farther = 0.0;
-        if cold.lines > 0.0 && instructions > 0.0 {
-            fetched = near.min(cold.lines / instructions);
-            let [own, levels @ ..] = self.costs.miss_cycles;
-            for (part, level) in cold.from.iter().zip(levels) {
-                farther += part * (level - own);
-            }
-        }
-        single += fetched * farther;
-        rates.cost += fetched * farther;
-        Pace {
+        let work = now.work.min(now.slice) as f64 * to_cycles;
+        let ahead = (work / memory.alone).clamp(1.0, MOST_INSTRUCTIONS);
+        let rates = self.rates_from(memory, held, ahead, sharers, 1.0);
+        let single = memory.perfect + rates.cost;
+        let mut pace = Pace {
             rates,
-            again: cold.from.map(|part| fetched * part),
-            fetched,
-            cpi: steady + fetched * farther,
+            cpi: single,
             single,
             alone: memory.alone,
+            stretch: Ratio::ONE,
+        };
+        if let Some((sibling, of_sibling)) = now.sibling {
+            let two = 2.0_f64.sqrt();
+            pace.rates = self.rates_from(memory, held, ahead, sharers, two);
+            let waits = sibling.perfect
+                + self
+                    .rates_from(sibling, of_sibling, ahead, sharers, two)
+                    .cost;
+            let busy = self.pipeline * sibling.perfect / waits;
+            pace.cpi = memory.perfect * (1.0 + busy) + pace.rates.cost;
         }
+        pace.stretch = Ratio::from_f64(pace.cpi / pace.alone);
+        pace
     }
 
-    /// What is left in the caches of core, chip and drawer after these lines came to them.
+    /// The mean rates of a virtual CPU that holds so much of the caches, over the next instructions.
+    fn rates_from(
+        &self,
+        memory: &Profile,
+        held: Held,
+        instructions: f64,
+        sharers: Sharers,
+        narrower: f64,
+    ) -> Rates {
+        let mut least = self.caches.l1_mib;
+        let mut misses = [0.0; 4];
+        for (level, size) in self.sizes().into_iter().enumerate() {
+            // A larger cache has what a smaller one has.
+            least = held[level].max(least);
+            misses[level] = memory.filling(least, size, instructions);
+        }
+        misses[3] = memory.beyond(1.0 / held[3].max(least).sqrt());
+        self.rates_of(&self.misses_of(memory, misses, narrower), memory, sharers)
+    }
+
+    /// Sizes of the caches of core, chip and drawer, each with the smaller ones, in MiB.
+    const fn sizes(&self) -> [f64; 3] {
+        let Caches {
+            core_mib,
+            chip_mib,
+            drawer_mib,
+            ..
+        } = self.caches;
+        [core_mib, chip_mib, chip_mib + drawer_mib]
+    }
+
+    /// The part of what a cache of a level has that is left after these lines came to it.
     #[must_use]
-    pub fn stay(&self, came: [f64; 3]) -> [f64; 3] {
-        let sizes = [
-            self.caches.core_mib,
-            self.caches.chip_mib,
-            self.caches.drawer_mib,
-        ];
+    pub fn left(&self, level: usize, came: f64) -> f64 {
         // Each line that comes displaces any other one: nearly an exponential function.
-        let mut left = [0.0; 3];
-        for (left, (came, size)) in left.iter_mut().zip(came.into_iter().zip(sizes)) {
-            let eighth = 1.0 + came / (8.0 * size * LINES_PER_MIB);
-            let fourth = eighth * eighth;
-            let half = fourth * fourth;
-            *left = 1.0 / (half * half);
-        }
-        left
+        let eighth = 1.0 + came / (8.0 * self.sizes()[level] * LINES_PER_MIB);
+        let fourth = eighth * eighth;
+        let half = fourth * fourth;
+        1.0 / (half * half)
     }
 
-    /// A thread ran something at a pace; returns what came to its caches.
+    /// What a virtual CPU has in a cache of a level after these of its lines came to what was left.
+    #[must_use]
+    pub fn with(&self, level: usize, memory: &Profile, left: f64, own: f64) -> f64 {
+        let held = left + own / LINES_PER_MIB;
+        held.min(self.sizes()[level]).min(memory.footprint)
+    }
+
+    /// A thread ran something at a pace; returns the lines that came to the caches of its core, chip and drawer.
     pub fn run_at(
         &mut self,
         cpu: usize,
         memory: &Profile,
         pace: &Pace,
         segment: &PacedSegment,
-    ) -> Inflow {
+    ) -> [f64; 3] {
         let PacedSegment { ticks, cp, .. } = *segment;
         if ticks == 0 {
-            return Inflow::default();
+            return [0.0; 3];
         }
         let to_cycles = self.megahertz as f64 / MICROSECOND as f64;
         let worked = segment.work as f64 * to_cycles;
         let fetching = segment.fetching as f64 * to_cycles;
         let own = worked / pace.alone;
-        let instructions = own + (cp as f64 * to_cycles - fetching).max(0.0) / pace.cpi;
+        let spinning = segment.spinning as f64 * to_cycles;
+        let in_cp = (cp as f64 * to_cycles - fetching - spinning).max(0.0);
+        let instructions = own + in_cp / pace.cpi;
         let Rates { sourced, tlb, cost } = pace.rates;
         let mut lines = sourced.map(|rate| instructions * rate);
-        let again = instructions * pace.fetched;
-        lines[Source::Core as usize] -= again;
-        let places = [
-            Source::Chip,
-            Source::Drawer,
-            Source::Machine,
-            Source::DrawerMemory,
-        ];
-        for (place, rate) in places.into_iter().zip(pace.again) {
-            lines[place as usize] += instructions * rate;
-        }
         for (place, changed) in CHANGED.into_iter().zip(segment.changed) {
             lines[place as usize] += changed;
         }
@@ -511,7 +559,8 @@ impl Counters {
         let problem = segment.problem.min(ticks);
         thread.cycles.add(ticks, self.megahertz);
         thread.problem_cycles.add(problem, self.megahertz);
-        thread.instructions += instructions;
+        // A loop that waits for a lock has what it needs in the L1 cache.
+        thread.instructions += instructions + spinning / memory.perfect;
         if ticks > cp {
             thread.problem_instructions += own * (problem as f64 / (ticks - cp) as f64).min(1.0);
         }
@@ -530,10 +579,7 @@ impl Counters {
         let core = all - of(Source::Core);
         let chip = core - of(Source::Chip) - of(Source::ChipChanged);
         let drawer = chip - of(Source::Drawer) - of(Source::DrawerChanged);
-        Inflow {
-            came: [core, chip, drawer].map(|lines| lines.max(0.0)),
-            again,
-        }
+        [core, chip, drawer].map(|lines| lines.max(0.0))
     }
 
     /// A thread ran something.
@@ -612,15 +658,6 @@ impl Counters {
 
     /// The rates with caches of the core that are smaller by the square of `narrower`.
     fn rates(&self, around: &CacheContext, narrower: f64) -> Rates {
-        let misses = self.misses(around, narrower);
-        let sourced = self.sourced(around, &misses);
-        let cost = self.cost(&misses, &sourced);
-        let tlb = misses.tlb;
-        Rates { sourced, tlb, cost }
-    }
-
-    /// Misses per instruction; the caches of the core are smaller by the square of `narrower`.
-    fn misses(&self, around: &CacheContext, narrower: f64) -> Misses {
         let memory = &around.memory;
         let Caches {
             chip_mib,
@@ -631,31 +668,55 @@ impl Counters {
         let on_chip = 1.0 + others;
         let in_drawer = 1.0 + others * self.chips;
         let of_drawer = on_chip * in_drawer / (chip_mib * in_drawer + drawer_mib * on_chip);
-        let core = memory.beyond(narrower * self.of_core);
-        let chip = core.min(memory.beyond(on_chip.sqrt() * self.of_chip));
-        let drawer = chip.min(memory.beyond(of_drawer.sqrt()));
+        let of_drawer = of_drawer.sqrt();
+        let of_size = [
+            narrower * self.of_core,
+            on_chip.sqrt() * self.of_chip,
+            of_drawer,
+            of_drawer,
+        ];
+        let beyond = of_size.map(|of_size| memory.beyond(of_size));
+        let misses = self.misses_of(memory, beyond, narrower);
+        self.rates_of(&misses, memory, around.sharers)
+    }
+
+    fn rates_of(&self, misses: &Misses, memory: &Profile, sharers: Sharers) -> Rates {
+        let sourced = self.sourced(memory.shared, sharers, misses);
+        let cost = self.cost(misses, &sourced);
+        let tlb = misses.tlb;
+        Rates { sourced, tlb, cost }
+    }
+
+    /// Misses per instruction, from those beyond the caches of core, chip, drawer and machine alone; L1 cache and TLB are
+    /// smaller by the square of `narrower`.
+    fn misses_of(&self, memory: &Profile, beyond: [f64; 4], narrower: f64) -> Misses {
+        let [core, chip, drawer, machine] = beyond;
+        let chip = core.min(chip);
+        let drawer = chip.min(drawer);
         Misses {
             l1: memory.l1_misses * narrower,
             core,
             chip,
             drawer,
+            machine: drawer.min(machine),
             tlb: memory.beyond(narrower * self.of_tlb) * self.costs.tlb_misses_pct / 100.0,
         }
     }
 
     /// L1 misses per instruction by where their lines come from.
-    fn sourced(&self, around: &CacheContext, misses: &Misses) -> [f64; SOURCES] {
-        let Sharers(places) = around.sharers;
-        let changed = around.memory.shared * misses.l1;
-        let own = 1.0 - around.memory.shared * (places[0] + places[1] + places[2]);
+    fn sourced(&self, shared: f64, sharers: Sharers, misses: &Misses) -> [f64; SOURCES] {
+        let Sharers(places) = sharers;
+        let changed = shared * misses.l1;
+        let own = 1.0 - shared * (places[0] + places[1] + places[2]);
         // Memory is spread over the drawers like the cores of the system, and evenly over the chips of each.
-        let memory = own * misses.drawer;
+        let memory = own * misses.machine;
         let elsewhere = memory * places[2];
         let here = (memory - elsewhere) / self.chips;
         let mut sourced = [0.0; SOURCES];
         sourced[Source::Core as usize] = own * (misses.l1 - misses.core);
         sourced[Source::Chip as usize] = own * (misses.core - misses.chip);
         sourced[Source::Drawer as usize] = own * (misses.chip - misses.drawer);
+        sourced[Source::Machine as usize] = own * (misses.drawer - misses.machine);
         for (from, place) in CHANGED.into_iter().zip(places) {
             sourced[from as usize] = changed * place;
         }

@@ -5,12 +5,13 @@
 //! it is taken to stay the same in between. The counters count with the same pace, so that CPI and its misses agree with
 //! the time.
 //!
-//! A virtual CPU leaves lines in the caches of its core, chip and drawer. What comes to these caches while it is away
-//! displaces them, so it fetches them again: from the chip's cache, the drawer's, that of another drawer, or memory. They
-//! are in physical caches: other partitions displace them, too, and a logical core that PR/SM moves leaves them behind.
+//! A virtual CPU has lines in the caches of each core, chip and drawer that it was on. What comes to these caches, also from
+//! itself, displaces them; where they are missing, it fetches them from the next larger cache that has them, or from memory.
+//! They are in physical caches: other partitions displace them, too, and a logical core that PR/SM moves leaves them behind.
+//! What CP does for a virtual CPU takes as much longer as the virtual CPU's own instructions.
 
-use crate::counters::{ColdLines, Counters, PacedSegment, Surroundings};
-use crate::state::{CpuState, NO_INDEX, Paces, VcpuTimes};
+use crate::counters::{Counters, Held, PacedSegment, Surroundings};
+use crate::state::{CpuState, NO_INDEX, Paces, Remains, VcpuTimes};
 use crate::time::Ticks;
 use crate::world::World;
 
@@ -22,11 +23,11 @@ impl World {
         let numbers = self.physical.iter().map(|core| core.number as usize);
         let last = numbers.max().unwrap_or(0) / machine.cores_per_chip.max(1) as usize;
         let drawers = last / machine.chips_per_drawer.max(1) as usize + 1;
+        let places = [cores, last + 1, drawers];
         Paces {
             of: vec![Default::default(); self.cpus.len()],
-            arrived: vec![false; self.cpus.len()],
-            left: vec![Default::default(); self.vcpus.len()],
-            came: [cores, last + 1, drawers].map(|places| vec![0.0; places]),
+            came: places.map(|places| vec![0.0; places]),
+            remains: places.map(|places| vec![Remains::default(); places * self.vcpus.len()]),
         }
     }
 
@@ -38,11 +39,10 @@ impl World {
         (chip as usize, drawer as usize)
     }
 
-    /// Lines that have come to the caches of a physical core, its chip and its drawer.
-    fn came(&self, paces: &Paces, physical: usize) -> [f64; 3] {
+    /// The places of the caches around a physical core.
+    fn places(&self, physical: usize) -> [usize; 3] {
         let (chip, drawer) = self.chip_and_drawer(physical);
-        let [cores, chips, drawers] = &paces.came;
-        [cores[physical], chips[chip], drawers[drawer]]
+        [physical, chip, drawer]
     }
 
     /// What a virtual CPU's services, traffic and references are in proportion to: its time, or where CPI is time, its
@@ -54,27 +54,16 @@ impl World {
         }
     }
 
-    /// A virtual CPU was put on a logical processor.
-    pub(crate) fn comes(&mut self, number: usize) {
-        if let Some(paces) = &mut self.counting.paces {
-            paces.arrived[number] = false;
-        }
-    }
-
     /// A logical core came to a physical one.
     pub(crate) fn arrives(&mut self, core: usize) {
         if self.counting.paces.is_none() {
             return;
         }
-        // What its virtual CPUs have on the chip where it was last is no longer there.
         for cpu in self.threads_of(core) {
             self.count_piece(cpu);
         }
         let physical = self.cores[core].physical as usize;
         self.counting.chips[core] = self.chip_and_drawer(physical).0 as u32;
-        for cpu in self.threads_of(core) {
-            self.comes(cpu);
-        }
         for cpu in self.threads_of(core) {
             self.set_pace(cpu);
         }
@@ -98,45 +87,17 @@ impl World {
         }
     }
 
-    /// The lines that the virtual CPU on a physical core fetches again.
-    fn cold_lines(
-        &self,
-        counters: &Counters,
-        paces: &Paces,
-        v: usize,
-        physical: usize,
-    ) -> ColdLines {
-        let kept = self.counting.profiles[self.vcpus[v].user as usize].kept();
-        let last = &paces.left[v];
-        let Some(core) = last.core else {
-            return ColdLines {
-                lines: kept,
-                from: [0.0, 0.0, 0.0, 1.0],
-            };
+    /// What a virtual CPU has in the caches around a physical core.
+    fn held(&self, counters: &Counters, paces: &Paces, v: usize, physical: usize) -> Held {
+        let at = |level: usize, place: usize| {
+            let came = &paces.came[level];
+            let remains = &paces.remains[level][v * came.len() + place];
+            remains.held * counters.left(level, came[place] - remains.came)
         };
-        let core = core as usize;
-        let mut came = self.came(paces, core);
-        for (came, before) in came.iter_mut().zip(last.came) {
-            *came -= before;
-        }
-        let [in_core, in_chip, in_drawer] = counters.stay(came);
-        let lines = if core == physical {
-            kept - (kept - last.cold.lines).max(0.0) * in_core
-        } else {
-            kept
-        };
-        let near = if in_core > in_chip { in_core } else { in_chip };
-        let far = (1.0 - near) * in_drawer;
-        let memory = 1.0 - near - far;
-        let (old, new) = (self.chip_and_drawer(core), self.chip_and_drawer(physical));
-        let from = if old.0 == new.0 {
-            [near, far, 0.0, memory]
-        } else if old.1 == new.1 {
-            [0.0, near + far, 0.0, memory]
-        } else {
-            [0.0, 0.0, near + far, memory]
-        };
-        ColdLines { lines, from }
+        let [core, chip, drawer] = self.places(physical);
+        let others = (0..paces.came[2].len()).filter(|other| *other != drawer);
+        let far = others.map(|other| at(2, other)).fold(0.0, f64::max);
+        [at(0, core), at(1, chip), at(2, drawer), far]
     }
 
     /// Sets the pace and the speed of a running processor.
@@ -150,43 +111,33 @@ impl World {
         }
         let v = cpu.vcpu as usize;
         let (work, slice, paired) = (self.vcpus[v].work, cpu.slice, cpu.paired);
-        let user = self.vcpus[v].user as usize;
         let sibling = self
             .threads_of(core)
             .find(|other| paired && *other != number && self.cpus[*other].vcpu != NO_INDEX)
-            .map(|other| self.vcpus[self.cpus[other].vcpu as usize].user as usize);
-        let (Some(mut counters), Some(mut paces)) =
-            (self.counting.counters.take(), self.counting.paces.take())
-        else {
+            .map(|other| self.cpus[other].vcpu as usize);
+        let counting = &self.counting;
+        let (Some(counters), Some(paces)) = (&counting.counters, &counting.paces) else {
             return;
         };
-        let counting = &self.counting;
-        let memory = &counting.profiles[user];
-        if !paces.arrived[number] {
-            paces.arrived[number] = true;
-            paces.left[v].cold = self.cold_lines(&counters, &paces, v, physical as usize);
-        }
+        let held = |v: usize| self.held(counters, paces, v, physical as usize);
+        let profile = |v: usize| &counting.profiles[self.vcpus[v].user as usize];
         let pace = counters.pace(&Surroundings {
-            memory,
-            sibling: sibling.map(|user| &counting.profiles[user]),
-            other_work_on_chip: counting.resident[counting.chips[core] as usize] as f64 / 1_024.0,
+            memory: profile(v),
+            held: held(v),
+            sibling: sibling.map(|other| (profile(other), held(other))),
             sharers: counting.sharers[core],
-            cold: paces.left[v].cold,
             work,
             slice,
         });
-        paces.of[number] = pace;
-        self.counting.counters = Some(counters);
-        self.counting.paces = Some(paces);
+        if let Some(paces) = &mut self.counting.paces {
+            paces.of[number] = pace;
+        }
         self.cpus[number].speed = pace.speed().scaled_by(self.speed);
-        self.resides(number);
     }
 
     /// Counts what ran on a logical processor at its pace.
     pub(crate) fn count_at_pace(&mut self, number: usize) {
         let core = self.cpus[number].core as usize;
-        let chip = self.counting.chips[core] as usize;
-        self.counting.resident[chip] -= std::mem::take(&mut self.counting.adds[number]);
         let cpu = &mut self.cpus[number];
         let physical = self.cores[core].physical;
         if cpu.vcpu == NO_INDEX || physical == NO_INDEX || cpu.pending.ticks == 0 {
@@ -198,15 +149,16 @@ impl World {
         // Lines are fetched in time in CP, which may be still to come.
         let fetching = pending.fetching.min(pending.cp);
         cpu.pending.fetching = pending.fetching - fetching;
-        let (chip, drawer) = self.chip_and_drawer(physical as usize);
+        let places = self.places(physical as usize);
         let counting = &mut self.counting;
         let (Some(counters), Some(paces)) = (&mut counting.counters, &mut counting.paces) else {
             return;
         };
         let problem = counting.footprints[user].1;
-        let inflow = counters.run_at(
+        let profile = &counting.profiles[user];
+        let own = counters.run_at(
             number,
-            &counting.profiles[user],
+            profile,
             &paces.of[number],
             &PacedSegment {
                 ticks: pending.ticks,
@@ -216,15 +168,19 @@ impl World {
                 both: pending.both > 0,
                 fetching,
                 changed: pending.changed,
+                spinning: pending.spinning,
             },
         );
-        let places = [physical as usize, chip, drawer];
-        let left = &mut paces.left[v];
-        for (level, (place, came)) in places.into_iter().zip(inflow.came).enumerate() {
-            paces.came[level][place] += came;
-            left.came[level] = paces.came[level][place];
+        for (level, place) in places.into_iter().enumerate() {
+            let came = &mut paces.came[level];
+            let remains = &mut paces.remains[level][v * came.len() + place];
+            let displacing = came[place] - remains.came + own[level];
+            let left = remains.held * counters.left(level, displacing);
+            came[place] += own[level];
+            *remains = Remains {
+                held: counters.with(level, profile, left, own[level]),
+                came: came[place],
+            };
         }
-        left.core = Some(physical);
-        left.cold.lines = (left.cold.lines - inflow.again).max(0.0);
     }
 }

@@ -290,6 +290,7 @@ pub struct Costs {
     pub nic_us: f64,
     pub list_lines: f64,
     pub lines: f64,
+    pub locked_pct: f64,
     /// A cache line that another core changed, by distance: the same chip, the same drawer, another one.
     pub line_us: [f64; 3],
 }

@@ -7,7 +7,7 @@ mod transactions;
 mod vectors;
 mod waits;
 
-use crate::counters::{ColdLines, Counters, Pace, Profile, Sharers};
+use crate::counters::{Counters, Pace, Profile, Sharers};
 use crate::time::Ticks;
 use crate::unpark_policy::{PeerPartition, Unparker};
 
@@ -97,19 +97,15 @@ pub struct Counting {
 pub struct Paces {
     /// By logical processor.
     pub of: Vec<Pace>,
-    /// By logical processor: whether the lines of its virtual CPU have been looked for since it came to its core.
-    pub arrived: Vec<bool>,
-    /// By virtual CPU.
-    pub left: Vec<LastPlace>,
     /// Lines that came to the cache of each physical core, chip and drawer.
     pub came: [Vec<f64>; 3],
+    /// By virtual CPU, what it has in each of these.
+    pub remains: [Vec<Remains>; 3],
 }
 
-/// The physical core where a virtual CPU was last, if any, and the lines that had come to its caches by then.
+/// What a virtual CPU had in a cache when it last ran there, in MiB, and the lines that had come to the cache by then.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct LastPlace {
-    pub core: Option<u32>,
-    pub came: [f64; 3],
-    /// Lines that it still has to fetch.
-    pub cold: ColdLines,
+pub struct Remains {
+    pub held: f64,
+    pub came: f64,
 }

@@ -31,6 +31,12 @@ fn ticks(value: f64) -> Ticks {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Ratio(u64);
 
+impl Default for Ratio {
+    fn default() -> Self {
+        Self::ONE
+    }
+}
+
 impl Ratio {
     /// One.
     pub const ONE: Self = Self(1 << 32);

@@ -3,8 +3,9 @@
 mod builders;
 
 use builders::{CACHES, COSTS, alone, load, partition, run, scenario, system, user};
+use zlens_sim::counters::{Counters, Sharers, Surroundings};
 use zlens_sim::hardware::Costs;
-use zlens_sim::scenario::{HardwareCounters, Scenario, User};
+use zlens_sim::scenario::{HardwareCounters, Memory, Scenario, Step, Transaction, User};
 use zlens_sim::world::World;
 
 const MEGAHERTZ: f64 = 5_200.0;
@@ -88,12 +89,157 @@ fn threads_that_miss_wait_less_for_the_pipeline() {
     assert!(with(4.0) < 1.45, "{}", with(4.0));
 }
 
-/// Users that take turns on a core displace each other's lines.
+/// The users with a footprint of so many MiB.
+fn of_footprint(mut users: Vec<User>, mib: f64) -> Vec<User> {
+    for user in &mut users {
+        user.memory.footprint_mib = mib;
+    }
+    users
+}
+
+/// Users that take turns on a core displace each other's lines, unless the core's cache has those of all.
 #[test]
 fn guests_that_take_turns_take_longer() {
-    let few = longer(alone(1, guests(2, Some(10.0)), 20.0));
-    let many = longer(alone(1, guests(16, Some(5.0)), 20.0));
+    let took = |count, demand, mib| {
+        longer(alone(
+            1,
+            of_footprint(guests(count, Some(demand)), mib),
+            20.0,
+        ))
+    };
+    let (few, many) = (took(2, 10.0, 1.0), took(16, 5.0, 1.0));
     assert!(few < 1.001 && many > 1.01, "{few} {many}");
+    // The core's cache has 8 MiB: the more is missing, the longer.
+    let larger = took(16, 5.0, 4.0);
+    assert!(larger > 1.0 + 2.0 * (many - 1.0), "{many} {larger}");
+}
+
+/// Instructions whose lines are in no cache fetch, by the power law of misses, 1.5 times slope times their number to the power
+/// of 2/3 from memory.
+#[test]
+fn lines_of_a_cold_cache_follow_the_power_law() {
+    let table = include_str!("expected/counters_z15.json");
+    let table = serde_json::from_str(table).expect("a table");
+    let counters = Counters::new(&table, &CACHES, &COSTS, 5_200, 4, &[0]);
+    let memory = Memory {
+        footprint_mib: 1e6,
+        l1_misses: 4.0,
+        shared_pct: 0.0,
+        ..user("U", 100, 1, vec![load(None)]).memory
+    };
+    let profile = counters.profile(&memory);
+    let pace = |instructions: f64, held: f64| {
+        let ticks = |cycles: f64| (cycles * 4_096.0 / 5_200.0) as u64;
+        let work = ticks(instructions * profile.cycles_alone());
+        counters
+            .pace(&Surroundings {
+                memory: &profile,
+                held: [held, held, held, 0.0],
+                sibling: None,
+                sharers: Sharers::default(),
+                work,
+                slice: u64::MAX,
+            })
+            .stretch()
+            .value()
+    };
+    let slope = 0.04 / (1.0 / CACHES.l1_mib.sqrt() - 1e-3);
+    let begin = CACHES.l1_mib.powf(1.5);
+    let mib = (begin + 1.5 * slope * 1e6 / 4_096.0).powf(2.0 / 3.0) - CACHES.l1_mib;
+    // All that is not in the L1 cache comes from memory, and so many lines of a million instructions.
+    let misses = mib * 4_096.0 / 1e6;
+    let [core, .., memory_cycles] = COSTS.miss_cycles;
+    let lines = (0.04 - misses) * core + misses * memory_cycles;
+    let tlb = slope * (1.0 / COSTS.tlb_reach_mib.sqrt() - 1e-3) * COSTS.tlb_misses_pct / 100.0;
+    let cycles = 1.0 / memory.instructions_per_cycle + lines + tlb * COSTS.tlb_cycles;
+    let cold = pace(1e6, 0.0) * profile.cycles_alone();
+    assert!((cold / cycles - 1.0).abs() < 1e-3, "{cold} {cycles}");
+    assert!(cold > 1.1 * pace(1e6, 64.0) * profile.cycles_alone());
+}
+
+/// What CP does for users takes as much longer as their own instructions.
+#[test]
+fn misses_lengthen_cp_time() {
+    let took = |shared: f64| {
+        let mut scenario = alone(16, guests(16, Some(40.0)), 5.0);
+        scenario.machine.cores_per_chip = 1;
+        scenario.systems[0].cp.dispatch_user_us = 20.0;
+        for user in &mut scenario.systems[0].users {
+            user.memory.shared_pct = shared;
+        }
+        let world = run(timed(scenario));
+        let (work, time) = work_and_time(&world);
+        let dispatches: u64 = world.cpus.iter().map(|cpu| cpu.counts.dispatches).sum();
+        let charged: u64 = world
+            .vcpus
+            .iter()
+            .map(|vcpu| vcpu.times.total - vcpu.times.emulation)
+            .sum();
+        (
+            charged as f64 / dispatches as f64 / (20.0 * 4_096.0),
+            time / work,
+        )
+    };
+    let (alone, _) = took(0.0);
+    let (cp, guest) = took(20.0);
+    assert!((alone - 1.0).abs() < 0.02, "{alone}");
+    assert!(
+        guest > 1.2 && (cp / guest - 1.0).abs() < 0.02,
+        "{cp} {guest}"
+    );
+}
+
+/// Requests go to the idle virtual CPUs of a user in turn, not to its first ones.
+#[test]
+fn virtual_cpus_get_requests_in_turn() {
+    let used = |cpi_time: bool| {
+        let mut scenario = timed(alone(4, of_footprint(guests(1, Some(0.0)), 1.0), 10.0));
+        scenario.machine.cpi_time = cpi_time;
+        let system = &mut scenario.systems[0];
+        system.users[0].virtual_cpus = 4;
+        system.transactions.push(Transaction {
+            name: "web".to_owned(),
+            customers: None,
+            rate: Some(100.0),
+            rate_variation: 1.0,
+            most: 100,
+            profile: Vec::new(),
+            think_s: 0.0,
+            think_variation: 0.0,
+            steps: vec![Step::Cpu {
+                users: vec![0],
+                cpu_ms: 1.0,
+                variation: 0.0,
+                lock: None,
+            }],
+        });
+        let world = run(scenario);
+        let times = world.vcpus.iter().map(|vcpu| vcpu.times.total as f64);
+        let all: f64 = times.clone().sum();
+        times.fold(0.0, f64::max) / all
+    };
+    assert!(used(true) < 0.3, "{}", used(true));
+    assert!(used(false) > 0.8, "{}", used(false));
+}
+
+/// Processors spin longer if some of the data are fetched while the lock is held: the farther, the longer.
+#[test]
+fn locks_are_held_while_lines_are_fetched() {
+    let spinning = |locked_pct: f64, line_us: f64| {
+        let mut users = guests(60, Some(15.0));
+        for user in &mut users {
+            user.loads[0].variation = 1.0;
+        }
+        let mut scenario = alone(20, users, 5.0);
+        scenario.systems[0].cp.costs.lines = 20.0;
+        scenario.systems[0].cp.costs.locked_pct = locked_pct;
+        scenario.systems[0].cp.costs.line_us = [line_us; 3];
+        let world = run(scenario);
+        world.cpus.iter().map(|cpu| cpu.times.spin).sum::<u64>() as f64
+    };
+    assert_eq!(spinning(0.0, 0.2), 0.0);
+    let (near, far) = (spinning(50.0, 0.2), spinning(50.0, 0.4));
+    assert!(near > 0.0 && far > 2.0 * near, "{near} {far}");
 }
 
 /// Cores of other chips and drawers are farther than those of the same chip.
@@ -135,7 +281,11 @@ fn other_partitions_displace_lines() {
         let own = partition("LP1", 4, 100, 4.0);
         let other = partition("LP2", cores, 100, 4.0);
         let systems = vec![
-            system("SYS1", 0, builders::distinct(guests(8, Some(40.0)))),
+            system(
+                "SYS1",
+                0,
+                builders::distinct(of_footprint(guests(8, Some(40.0)), 2.0)),
+            ),
             system("SYS2", 1, builders::distinct(guests(8, Some(demand)))),
         ];
         let mut scenario = scenario(8, vec![own, other], systems, 3.0);

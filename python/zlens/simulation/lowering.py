@@ -47,7 +47,7 @@ CONTROL_UNIT, VOLUME, SWITCH, FUNCTION, RELOCATION, LINK, COMMAND = (
 #: Device number of the first volume without one.
 _FIRST_DEVICE = 0x1000
 #: Constants that do not affect a run where CPI is time.
-_WITHOUT_CPI_TIME = ("sim_move_chip", "sim_move_drawer", "sim_move_beyond", "smt_speedup")
+_WITHOUT_CPI_TIME = ("sim_move_chip", "sim_move_drawer", "sim_move_beyond", "sim_kept", "smt_speedup")
 
 
 class LoweredScenario(Struct, frozen=True):

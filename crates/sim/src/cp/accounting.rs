@@ -62,6 +62,7 @@ impl World {
                 cpu.pending.ticks += system;
                 cpu.pending.work += system;
                 cpu.pending.cp += system;
+                cpu.pending.spinning += spun;
                 cpu.pending.both += if cpu.paired { system } else { 0 };
             }
             span -= system;

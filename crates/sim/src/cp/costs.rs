@@ -14,6 +14,21 @@ use crate::time::{Ratio, Ticks};
 use crate::world::World;
 
 impl World {
+    /// The time that CP takes on a processor for what takes `time` alone on the machine. Its data and code are fetched from
+    /// where those of the virtual CPU are that it runs for.
+    #[inline]
+    pub(crate) fn stretched(&self, number: usize, time: Ticks) -> Ticks {
+        self.stretch(number).times(time)
+    }
+
+    #[inline]
+    pub(crate) fn stretch(&self, number: usize) -> Ratio {
+        match &self.counting.paces {
+            Some(paces) => paces.of[number].stretch(),
+            None => Ratio::ONE,
+        }
+    }
+
     /// Charges CP time to a virtual CPU, which runs on after it.
     pub(crate) fn charge_user(&mut self, v: usize, time: Ticks) {
         if time == 0 {
@@ -38,14 +53,19 @@ impl World {
     /// Charges an I/O operation to a virtual CPU.
     pub(crate) fn charge_io(&mut self, v: usize, system: usize, volume: u32) {
         let cpu = self.vcpus[v].cpu as usize;
-        let time = self.costs[system].io[volume as usize] + self.shared_data(system, cpu);
+        let own = self.stretched(cpu, self.costs[system].io[volume as usize]);
+        let time = own + self.shared_data(system, cpu);
         self.charge_user(v, time);
     }
 
     /// Charges reading a block of pages to a virtual CPU.
     pub(crate) fn charge_read(&mut self, v: usize, system: usize, volume: u32, pages: u32) {
         self.charge_io(v, system, volume);
-        self.charge_user(v, self.costs[system].pages(pages, false));
+        let cpu = self.vcpus[v].cpu as usize;
+        self.charge_user(
+            v,
+            self.stretched(cpu, self.costs[system].pages(pages, false)),
+        );
     }
 
     /// Adds writing a block of pages to the time that no user is charged for.
@@ -102,7 +122,8 @@ impl World {
         let services = &mut vcpu.services;
         let span = done.saturating_sub(services.charged);
         services.charged = done;
-        let mut time = services.time.times(span);
+        let own = services.time.times(span);
+        let mut time = self.stretched(number, own);
         let core = self.cpus[number].core;
         let system = self.cores[core as usize].system as usize;
         for at in 0..self.vcpus[v].services.searches.len() {

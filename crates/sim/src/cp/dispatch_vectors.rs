@@ -27,8 +27,8 @@ impl World {
     /// Puts a virtual CPU whose slice is over back into a vector, unless it has no credit.
     pub(super) fn requeue(&mut self, v: usize, number: usize) {
         self.serve(v, number);
-        let vcpu = &mut self.vcpus[v];
-        self.cpus[number].counts.simulated += vcpu.simulate();
+        let stretch = self.stretch(number);
+        self.cpus[number].counts.simulated += self.vcpus[v].simulate(stretch);
         let pool = self.pool_of_vcpu(v);
         let system = self.pools[pool].system as usize;
         if self.scenario.systems[system].cp.scheduler == Scheduler::Memoryless {

@@ -200,8 +200,9 @@ impl World {
                 self.cpus[number].pending.moved = distance as u8 + 1;
             }
         }
-        let spin = self.scheduler_lock(system);
         let (owed, shared) = self.dispatch_costs(system, number);
+        let spin = self.scheduler_lock(system, shared);
+        let stretch = self.stretch(number);
         let spans = &self.cp[system];
         let cpu = &mut self.cpus[number];
         let vcpu = &mut self.vcpus[v];
@@ -213,25 +214,25 @@ impl World {
         cpu.counts.dispatches += 1;
         cpu.counts.spins += u64::from(spin > 0);
         cpu.vcpu = v as u32;
-        cpu.overhead += spin + owed;
+        cpu.overhead += spin + stretch.times(owed);
         cpu.spinning += spin;
         vcpu.overhead += shared;
         if vcpu.dedicated {
             cpu.slice = NEVER;
         } else {
-            cpu.overhead += spans.dispatch_system + spans.lock_hold;
-            vcpu.overhead += spans.dispatch_user;
+            cpu.overhead += stretch.times(spans.dispatch_system) + spans.lock_hold;
+            vcpu.overhead += stretch.times(spans.dispatch_user);
             cpu.slice = spans.slice[smt];
         }
-        cpu.counts.simulated += vcpu.simulate();
+        cpu.counts.simulated += vcpu.simulate(stretch);
         vcpu.reload += reload;
         self.resides(number);
-        self.comes(number);
     }
 
-    /// Returns the time spent spinning for the scheduler lock, and holds the lock.
-    fn scheduler_lock(&mut self, system: usize) -> Ticks {
-        let hold = self.cp[system].lock_hold;
+    /// Returns the time spent spinning for the scheduler lock, and holds the lock, also while some of the data of a dispatch
+    /// are fetched.
+    fn scheduler_lock(&mut self, system: usize, fetching: Ticks) -> Ticks {
+        let hold = self.cp[system].lock_hold + self.costs[system].locked.times(fetching);
         if hold == 0 {
             return 0;
         }

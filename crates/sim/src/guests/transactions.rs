@@ -127,7 +127,14 @@ impl World {
         let state = &mut self.users[user];
         state.queue.push_back(number as u32);
         if state.logged_on && state.idle != 0 {
-            let v = state.first + state.idle.trailing_zeros();
+            // Where CPI is time it matters which one: all of them, in turn, as they are processors of Linux or guests.
+            let later = state.idle & u128::MAX.checked_shl(state.turn).unwrap_or(0);
+            let first = if later == 0 { state.idle } else { later };
+            let number = first.trailing_zeros();
+            if self.counting.paces.is_some() {
+                state.turn = number + 1;
+            }
+            let v = state.first + number;
             self.wake(v as usize);
         }
     }

@@ -26,6 +26,7 @@ const REDRAW: Ticks = SECOND / 10;
 impl World {
     /// Handles the end of a running virtual CPU's segment; returns whether it continues at once.
     pub(crate) fn on_segment_end(&mut self, v: usize, number: usize) -> bool {
+        let stretch = self.stretch(number);
         let vcpu = &mut self.vcpus[v];
         let segment = std::mem::take(&mut vcpu.segment);
         for left in &mut vcpu.left {
@@ -36,7 +37,7 @@ impl World {
         if vcpu.task == Task::Load && vcpu.load.demand.is_none() {
             vcpu.left[0] = UNBOUNDED;
         }
-        self.cpus[number].counts.simulated += vcpu.simulate();
+        self.cpus[number].counts.simulated += vcpu.simulate(stretch);
         if vcpu.left[2] == 0 {
             if self.fault_is_due(v) {
                 return self.page_fault(v, number);
@@ -274,6 +275,7 @@ impl World {
     /// A reference to a page that is not in a frame: the virtual CPU waits for a frame and then for the page.
     /// Returns whether its processor is busy with locks before.
     fn fault_of_reference(&mut self, v: usize, number: usize) -> bool {
+        let stretch = self.stretch(number);
         let vcpu = &mut self.vcpus[v];
         let user = &self.users[vcpu.user as usize];
         let system = user.system as usize;
@@ -304,7 +306,7 @@ impl World {
         }
         vcpu.fault.locks = 0;
         vcpu.counts.faults += 1;
-        vcpu.overhead += memory.fault;
+        vcpu.overhead += stretch.times(memory.fault);
         self.wait_for(v, VcpuState::Page);
         if let Some(memory) = &mut self.memory[system] {
             memory.waiting.push_back(v as u32);

@@ -201,15 +201,15 @@ impl Vcpu {
         volume
     }
 
-    /// Charges CP time for the instructions that it has come to owe; their number.
-    pub fn simulate(&mut self) -> u64 {
+    /// Charges CP time for the instructions that it has come to owe, stretched; their number.
+    pub fn simulate(&mut self, stretch: Ratio) -> u64 {
         if self.owed < self.instruction {
             return 0;
         }
         let instructions = self.owed / self.instruction;
         let time = instructions * self.instruction;
         self.owed -= time;
-        self.overhead += time;
+        self.overhead += stretch.times(time);
         instructions
     }
 }
@@ -230,6 +230,8 @@ pub struct User {
     pub count: u32,
     /// Those that are idle.
     pub idle: u128,
+    /// The virtual CPU that comes after the last one that got work, where these take turns.
+    pub turn: u32,
     /// Customers whose step waits for a virtual CPU.
     pub queue: VecDeque<u32>,
     /// Longest turn of a customer.

@@ -60,6 +60,8 @@ pub struct PendingSegment {
     /// Time in CP, and the part of it in which lines were fetched that other cores had changed.
     pub cp: Ticks,
     pub fetching: Ticks,
+    /// The part of the time in CP in which it spun on a lock.
+    pub spinning: Ticks,
     /// These lines, by distance.
     pub changed: [f64; 3],
 }

@@ -162,6 +162,7 @@ impl Guests {
                     first,
                     count: spec.virtual_cpus,
                     idle: 0,
+                    turn: 0,
                     queue: VecDeque::new(),
                     quantum: spec
                         .quantum_ms
