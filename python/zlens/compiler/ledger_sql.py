@@ -168,6 +168,6 @@ def _meter_sql(ledger: Ledger, meter: LedgerMeter) -> str:
         f"SELECT m.system, m.source, m.interval_end, m.seconds, m.flag, {literal(ledger.name)} AS ledger, "
         f"{literal(meter.name)} AS comparison, {_value(meter.subject)} AS subject, "
         f"{literal(ledger.unit)} AS unit, {literal(meter.first_meter)} AS first_meter, "
-        f"{_value(meter.first, 'float')} AS first_amount, {literal(meter.second_meter)} AS second_meter, "
-        f"{_value(meter.second, 'float')} AS second_amount\n{meter.rows.strip()}"
+        f"{_exact(ledger, meter.first)} AS first_amount, {literal(meter.second_meter)} AS second_meter, "
+        f"{_exact(ledger, meter.second)} AS second_amount\n{meter.rows.strip()}"
     )

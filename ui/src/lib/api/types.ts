@@ -422,6 +422,8 @@ export interface LedgerRow {
   status: string;
   meter: string | null;
   transactions: number | null;
+  /** The amount of one. */
+  per_transaction: number | null;
   node: string | null;
 }
 
