@@ -12,6 +12,7 @@ from functools import cache
 
 from zlens.catalog.expressions import compile_sql, literal, quote
 from zlens.catalog.ledgers import Ledger, LedgerAccount, LedgerLevel, LedgerMeter, ledger_names, load_ledger
+from zlens.catalog.local_days import day_sql, middle_sql
 
 #: First line of the text of a helper that is computed once per session.
 MATERIALIZED = "-- materialized\n"
@@ -21,11 +22,9 @@ _NAMES = "machine, partition, cpu_type"
 _KINDS = ("raw", "mt1", "prorated")
 _AMOUNTS = f"amount, status, meter, transactions, {', '.join(f'{kind}_s' for kind in _KINDS)}"
 _COLUMNS = f"{_KEYS}, level, place, account, node, parent, {_NAMES}, subject, group_name, {_AMOUNTS}"
-#: Month of the system's local time that the middle of an interval is in, as of rollups by day.
-_MONTH = (
-    "strftime(make_timestamp(epoch_us(interval_end) - CAST(round(seconds * 500000) AS BIGINT) - 1 "
-    "+ 1000000 * coalesce(utc_offset_s, 0)), '%Y-%m')"
-)
+#: Month of the system's local time that an interval is in.
+_DAY = day_sql(middle_sql("1000000 * coalesce(utc_offset_s, 0)"))
+_MONTH = f"strftime(DATE '1970-01-01' + CAST({_DAY} AS INTEGER), '%Y-%m')"
 
 
 def helper_names() -> tuple[str, ...]:

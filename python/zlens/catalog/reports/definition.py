@@ -332,6 +332,9 @@ class ReportKeys(FactTable, frozen=True, kw_only=True):
         Literal["weighted", "plain"],
         Meta(description="by the rules of the catalog, or plain like those of IBM's report"),
     ] = "weighted"
+    kept: Annotated[
+        tuple[str, ...], Meta(description="measures whose days without raw tables come from those by day")
+    ] = ()
     untimed: Annotated[str, Meta(description="why none of its tables has rows of intervals")] = ""
     notes: Annotated[tuple[Footnote, ...], Meta(description="its footnotes")] = ()
     absent: Annotated[tuple[MissingColumns, ...], Meta(description="columns it leaves out")] = ()
