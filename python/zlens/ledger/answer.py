@@ -71,17 +71,7 @@ def solve(
     if session.options.every_s:
         times = [*_time_rows(session, ledger)]
         tables.append(AnswerTable("times", "Accounts by time", answer_columns("ledger", "times"), times))
-    if meters := [*_meter_rows(session, ledger)]:
-        tables.append(
-            AnswerTable("meters", "Meters of the same time", answer_columns("ledger", "meters"), meters)
-        )
-    if ledger.tables:
-        by_time = bool(session.options.every_s)
-        tables += TABLES[ledger.tables](session, prices=prices, by_time=by_time)
-    for table in ledger.queries:
-        if found_rows := session.sql(table.query).rows:
-            columns = answer_columns("ledger", table.name)
-            tables.append(AnswerTable(table.name, table.title, columns, found_rows))
+    tables += further_tables(session, ledger, prices)
     return Answer(
         f"ledger {name}",
         f"Ledger: {ledger.title}, in {ledger.unit}",
@@ -89,6 +79,20 @@ def solve(
         [_not_attributed(ledger, rows)],
         notes=[*_notes(ledger, rows), *([f"Emission factors: {factors.source}."] if factors else [])],
     )
+
+
+def further_tables(
+    session: CoreSession, ledger: Ledger, prices: Prices | None = None
+) -> Iterator[AnswerTable]:
+    """Yield further tables that have rows: of meters, and those that the ledger's facts state."""
+    if meters := [*_meter_rows(session, ledger)]:
+        yield AnswerTable("meters", "Meters of the same time", answer_columns("ledger", "meters"), meters)
+    if ledger.tables:
+        by_time = bool(session.options.every_s)
+        yield from TABLES[ledger.tables](session, prices=prices, by_time=by_time)
+    for table in ledger.queries:
+        if rows := session.sql(table.query).rows:
+            yield AnswerTable(table.name, table.title, answer_columns("ledger", table.name), rows)
 
 
 def _account_row(ledger: Ledger, entry: LedgerEntry) -> tuple[Value, ...]:

@@ -438,6 +438,8 @@ export interface Ledger {
   ledgers: { name: string; title: string }[];
   levels: { name: string; title: string }[];
   rows: LedgerRow[];
+  /** Further tables, such as meters and highest hours. */
+  tables: ModelAnswer["tables"];
 }
 
 export interface Fleet {
