@@ -144,6 +144,26 @@ def test_simulated_power_at_rest_is_solved(tmp_path: Path) -> None:
     assert (found["idle_w"], found["used_w"]) == (pytest.approx(80, abs=0.01), pytest.approx(30, abs=0.01))
 
 
+@pytest.mark.long
+def test_energy_of_a_lake_is_that_of_its_days(tmp_path: Path) -> None:
+    """Each side of midnight has its own power at rest, so that measures by day have the same amounts."""
+    scenario = power.scenario(core_busy=30.0)
+    scenario["simulation"] |= {"seconds": 2400, "start": "2026-03-02T23:40:00Z"}
+    scenario["user"] = [user | {"load": {"burst": 9000}} for user in scenario["user"]]
+    data, lake = tmp_path / "midnight.data", str(tmp_path / "lake")
+    zlens.simulate(scenario, str(data))
+    assert main(["import", str(data), "--lake", lake]) == 0
+    assert main(["lake", "rollup", lake]) == 0
+    query = "SELECT account, subject, status, sum(amount) FROM {} WHERE ledger = 'energy' GROUP BY ALL"
+    with CoreSession([lake]) as session:
+        rows, by_day = (
+            sorted(session.sql(query.format(table)).rows, key=str) for table in ("ledger", "ledger_day")
+        )
+        days = answer.solve(session, "energy").table("power_model").column("day")
+    assert rows == by_day
+    assert days == ["2026-03-02", "2026-03-03"]
+
+
 @pytest.mark.parametrize(
     ("watts", "reason"),
     [

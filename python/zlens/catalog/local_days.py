@@ -16,3 +16,7 @@ def middle_sql(offset_us: str) -> str:
 def day_sql(middle: str) -> str:
     """Return SQL of the day of a local middle, counted from 1970. A day contains its end, not its start."""
     return f"(({middle} + {DAY_US - 1}) // {DAY_US} - 1)"
+
+
+#: SQL of the day of rows of a measure, joined with `utc_offset_s` of their system.
+LOCAL_DAY = day_sql(middle_sql("1000000 * coalesce(utc_offset_s, 0)"))

@@ -12,7 +12,7 @@ from functools import cache
 
 from zlens.catalog.expressions import compile_sql, literal, quote
 from zlens.catalog.ledgers import Ledger, LedgerAccount, LedgerLevel, LedgerMeter, ledger_names, load_ledger
-from zlens.catalog.local_days import day_sql, middle_sql
+from zlens.catalog.local_days import LOCAL_DAY
 
 #: First line of the text of a helper that is computed once per session.
 MATERIALIZED = "-- materialized\n"
@@ -23,8 +23,7 @@ _KINDS = ("raw", "mt1", "prorated")
 _AMOUNTS = f"amount, status, meter, transactions, {', '.join(f'{kind}_s' for kind in _KINDS)}"
 _COLUMNS = f"{_KEYS}, level, place, account, node, parent, {_NAMES}, subject, group_name, {_AMOUNTS}"
 #: Month of the system's local time that an interval is in.
-_DAY = day_sql(middle_sql("1000000 * coalesce(utc_offset_s, 0)"))
-_MONTH = f"strftime(DATE '1970-01-01' + CAST({_DAY} AS INTEGER), '%Y-%m')"
+_MONTH = f"strftime(DATE '1970-01-01' + CAST({LOCAL_DAY} AS INTEGER), '%Y-%m')"
 
 
 def helper_names() -> tuple[str, ...]:
