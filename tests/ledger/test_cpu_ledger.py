@@ -71,8 +71,13 @@ def test_ledger_levels_of_samples_add_up(path: Path) -> None:
 
 
 def test_ledger_states_what_has_no_owner(demo_session: CoreSession, demo_files: list[Path]) -> None:
-    """ZLDEMO, with z/VM 5.3, has guests at the ends of transactions, and what Linux on them counts."""
-    [users] = demo_session.sql("SELECT sum(amount) FROM ledger WHERE account = 'users'").rows
+    """ZLDEMO, with z/VM 5.3, has guests at the ends of transactions, and what Linux on them counts.
+
+    What Linux counts is at most what the others leave of the time charged to users.
+    """
+    query = "SELECT sum(amount), min(amount) FROM ledger WHERE account = 'users' AND ledger = 'cpu'"
+    [users] = demo_session.sql(query).rows
+    assert users[1] >= 0
     share = answer.solve(demo_session, "cpu").figure("not_attributed_pct")
     assert share == pytest.approx(100 * abs(users[0]) / (4 * 3600))
     for path in demo_files:
@@ -158,6 +163,45 @@ def test_ledger_of_zos_ends_in_its_jobs(demo_session: CoreSession, demo_rows: li
     query = "SELECT sum(dispatch_s) FROM capture"
     [(dispatched,)] = demo_session.sql(query).rows
     assert amount(demo_rows, "uncaptured") == pytest.approx(dispatched - jobs, rel=1e-6)
+
+
+def test_transactions_of_guests_are_those_cp_counts(
+    demo_session: CoreSession, demo_rows: list[LedgerRow]
+) -> None:
+    """A record D4R9 is a transaction; ZLSIM has none of them, so that its guests' are unknown.
+
+    The first of OPERATOR, of 76, has no CPU time, and so no amount.
+    """
+    counted = demo_session.sql(
+        "SELECT userid, count(*) FROM role.guest_end WHERE kind = 'transaction' GROUP BY userid"
+    ).rows
+    guests = {row.subject: row for row in demo_rows if row.account == "guests" and row.transactions}
+    assert {name: row.transactions for name, row in guests.items()} == dict(counted) | {"OPERATOR": 75}
+    assert not [row for row in demo_rows if row.parent == "system/ZLSIM/zvm-monitor" and row.transactions]
+
+
+def test_cost_of_a_transaction_is_the_same_everywhere(
+    demo_session: CoreSession, demo_files: list[Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """CPU time of CICSHI over the transactions that ended in it, by SMF 72-3."""
+    query = "SELECT sum(appl_cp_pct / 100 * seconds) / sum(ended) FROM workload WHERE class = 'CICSHI'"
+    [(cost,)] = demo_session.sql(f"{query} AND class_kind = 'service'").rows
+    assert main(["ledger", "cpu", str(demo_files[2]), "--format", "json"]) == 0
+    accounts = json.loads(capsys.readouterr().out)["tables"]["accounts"]["rows"]
+    assert main(["report", "chargeback", str(demo_files[2]), "--format", "json"]) == 0
+    for rows in (accounts, json.loads(capsys.readouterr().out)):
+        [row] = [row for row in rows if row["subject"] == "CICSHI"]
+        assert row["per_transaction"] == pytest.approx(cost)
+    query = "SELECT sum(per_transaction * transactions) / sum(transactions) FROM ledger"
+    [(by_interval,)] = demo_session.sql(f"{query} WHERE subject = 'CICSHI' AND ledger = 'cpu'").rows
+    assert by_interval == pytest.approx(cost)
+
+
+def test_others_have_no_cost_of_a_transaction(demo_rows: list[LedgerRow]) -> None:
+    classes = [row for row in demo_rows if row.account == "service_classes"]
+    [shown] = [entry.row for entry in entries(classes, 1) if entry.row.subject == "4 others"]
+    assert shown.transactions == 8
+    assert shown.per_transaction is None
 
 
 def test_threads_count_as_time_of_cores(demo_session: CoreSession, demo_rows: list[LedgerRow]) -> None:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import power_builder as power
 import zlens
+from iterations import draws, iterations
 from zlens.catalog.ledgers import load_ledger
 from zlens.cli import main
 from zlens.errors import InputError
 from zlens.inputs.options import Options
-from zlens.ledger import factors
+from zlens.ledger import answer, factors
 from zlens.ledger.ledger_row import LedgerRow
 from zlens.ledger.rows import ledger_rows
 from zlens.ledger.tree import imbalances
@@ -83,6 +85,106 @@ def test_guests_share_dynamic_energy_by_cpu_time(tmp_path: Path) -> None:
     cpu = dict(power.rows([path], "SELECT userid, sum(cpu_s) FROM guest GROUP BY userid"))
     for name in ("HALF", "TENTH"):
         assert guests[name] == pytest.approx(processors * cpu[name] / (4 * SECONDS), rel=1e-3)
+
+
+def varying(folder: Path, number: int = 1, **powers: float) -> Path:
+    """Write 20 minutes of monitor data in which the use of processors varies; no power without `powers`."""
+    scenario = power.scenario(**powers)
+    scenario["simulation"] |= {"seconds": 1200, "seed": number}
+    scenario["user"] = [
+        user | {"virtual_cpus": 2, "demand": demand, "load": {"burst": burst}}
+        for user, demand, burst in zip(scenario["user"], (80, 50), (4000, 9000), strict=True)
+    ]
+    if not powers:
+        del scenario["machine"]["power"]
+    path = folder / f"varying{number}.data"
+    zlens.simulate(scenario, str(path))
+    return path
+
+
+def read_by_hmc(folder: Path, data: Path, watts: Callable[[float], float]) -> Path:
+    """Write scrapes of the partition's power at the end of each interval, by the processors used in it."""
+    query = "SELECT interval_end, effective_s / seconds FROM partition WHERE partition = 'ZVM1'"
+    readings = {0: (5000.0, {"ZVM1": 0.0})}
+    for end, used in power.rows([data], query):
+        readings[round((end - power.START).total_seconds())] = 5000.0, {"ZVM1": watts(used)}
+    return power.scrapes(folder, readings)
+
+
+def power_model(inputs: Sequence[Path]) -> dict[str, Any]:
+    with CoreSession([str(path) for path in inputs]) as session:
+        [found] = answer.solve(session, "energy").table("power_model").records()
+    return found
+
+
+@pytest.mark.parametrize("number", range(iterations(10, 2)))
+def test_power_at_rest_is_solved_within_its_error(number: int, tmp_path: Path) -> None:
+    """An HMC reads power at rest, power by use, and noise of 1 W; the line is within five errors."""
+    chance = draws(number)
+    rest, each = chance.uniform(20, 200), chance.uniform(10, 60)
+    data = varying(tmp_path, number + 1)
+    meter = read_by_hmc(tmp_path, data, lambda used: rest + each * used + chance.gauss(0, 1))
+    found = power_model([data, meter])
+    assert found["taken"] == "yes"
+    assert abs(found["idle_w"] - rest) < 5 * found["idle_error_w"]
+    assert abs(found["used_w"] - each) < 5 * found["used_error_w"]
+    assert found["idle_error_w"] < 10
+    assert 0 < found["r2"] < 1
+    rows = ledger([data, meter])
+    [idle] = [row for row in rows if row.account == "idle"]
+    assert (idle.amount, idle.status) == (pytest.approx(found["idle_w"] * 1200, rel=1e-3), "solved")
+    assert set(imbalances(load_ledger("energy"), rows).values()) == {0.0}
+
+
+def test_simulated_power_at_rest_is_solved(tmp_path: Path) -> None:
+    """Four cores of 20 W, no more while they are busy: no line; with 30 W more, 80 W and 30 W."""
+    refused = power_model([varying(tmp_path, 1, core_busy=0.0)])
+    assert refused["taken"] == "no: power does not rise with use"
+    found = power_model([varying(tmp_path, 2, core_busy=30.0)])
+    assert (found["idle_w"], found["used_w"]) == (pytest.approx(80, abs=0.01), pytest.approx(30, abs=0.01))
+
+
+@pytest.mark.long
+def test_energy_of_a_lake_is_that_of_its_days(tmp_path: Path) -> None:
+    """Each side of midnight has its own power at rest, so that measures by day have the same amounts."""
+    scenario = power.scenario(core_busy=30.0)
+    scenario["simulation"] |= {"seconds": 2400, "start": "2026-03-02T23:40:00Z"}
+    scenario["user"] = [user | {"load": {"burst": 9000}} for user in scenario["user"]]
+    data, lake = tmp_path / "midnight.data", str(tmp_path / "lake")
+    zlens.simulate(scenario, str(data))
+    assert main(["import", str(data), "--lake", lake]) == 0
+    assert main(["lake", "rollup", lake]) == 0
+    query = "SELECT account, subject, status, sum(amount) FROM {} WHERE ledger = 'energy' GROUP BY ALL"
+    with CoreSession([lake]) as session:
+        rows, by_day = (
+            sorted(session.sql(query.format(table)).rows, key=str) for table in ("ledger", "ledger_day")
+        )
+        days = answer.solve(session, "energy").table("power_model").column("day")
+    assert rows == by_day
+    assert days == ["2026-03-02", "2026-03-03"]
+
+
+@pytest.mark.parametrize(
+    ("watts", "reason"),
+    [
+        (lambda used: 100 - 10 * used, "no: power does not rise with use"),
+        (lambda used: 90 * used - 20, "no: power at rest would be negative"),
+    ],
+)
+def test_power_at_rest_is_refused(watts: Callable[[float], float], reason: str, tmp_path: Path) -> None:
+    data = varying(tmp_path)
+    meter = read_by_hmc(tmp_path, data, watts)
+    assert power_model([data, meter])["taken"] == reason
+    assert {row.status for row in ledger([data, meter]) if row.account == "idle"} == {"assumed"}
+
+
+def test_power_at_rest_needs_intervals_that_differ(tmp_path: Path) -> None:
+    """Ten intervals with the same use have no line; nor have five."""
+    refused = power_model([power.monitor(tmp_path)])
+    assert (refused["intervals"], refused["taken"]) == (10, "no: use of processors varies by less than 1%")
+    data = tmp_path / "short.data"
+    zlens.simulate(power.scenario() | {"simulation": {"seconds": 300}}, str(data))
+    assert power_model([data])["taken"] == "no: fewer than 10 intervals"
 
 
 @pytest.mark.parametrize("meters", ["monitor", "smf", "hmc", "zpwr", "monitor smf", "monitor smf hmc zpwr"])

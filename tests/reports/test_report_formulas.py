@@ -43,11 +43,7 @@ ALLOWED: dict[str, dict[str, str]] = {
     "device110.paths": {"paths": TEXT},
     "device110.paging": {"total_rate": "sum of two columns of the row"},
     "device110.seeks": {"distance": "the width of a class of seeks"},
-    "energy.months": {
-        "energy_kwh": "kilowatt-hours of the joules of the ledger",
-        "per_transaction": "a ratio of two columns of the row",
-    },
-    "chargeback.months": {"per_transaction": "a ratio of two columns of the row"},
+    "energy.months": {"energy_kwh": "kilowatt-hours of the joules of the ledger"},
     "meters.comparisons": {
         "first_w second_w": "joules in the seconds of both meters",
         "difference_pct difference_w": "a difference of two columns of the row",
@@ -130,7 +126,7 @@ def formulas(query: str) -> set[str]:
     """Return the columns of a query, and of its subqueries, that have arithmetic or a number like 5.5."""
     # References to measures and times are expanded elsewhere.
     text = re.sub(r"\{time(?: of \w+)?\}", "", query)
-    text = re.sub(r"\{(?:mean|across|known) [^{}]*\}", "reference", text)
+    text = re.sub(r"\{(?:mean|across|total|of_totals|known) [^{}]*\}", "reference", text)
     tree = json.loads(shared_parser().parse(text))
     assert not tree["error"], tree
     return {

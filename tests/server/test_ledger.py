@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import pytest
 
+import zlens
 from zlens.catalog.ledgers import load_ledger
 from zlens.ledger.rows import ledger_rows
 
@@ -28,6 +29,23 @@ def test_ledger_rows_follow_what_they_are_part_of(served):
     assert sum(row["amount"] for row in tops) == pytest.approx(sum(row.amount or 0.0 for row in whole))
     depths = [row["depth"] for row in answer["rows"]]
     assert all(after <= before + 1 for before, after in pairwise(depths))
+
+
+def test_ledger_has_the_highest_hours(serve_over, demo_files):
+    """The average of ZLZOS is highest in the hour that ends at 10:00; what used it is in the next table."""
+    path = str(demo_files[2])
+    with zlens.open(path) as session, serve_over(session, [path]) as served:
+        answer = served.get("ledger", name="msu").json()
+    tables = {
+        table["key"]: [
+            dict(zip([column["key"] for column in table["columns"]], row, strict=True))
+            for row in table["rows"]
+        ]
+        for table in answer["tables"]
+    }
+    [peak] = [row for row in tables["peaks"] if row["subject"] == "ZLZOS"]
+    assert (peak["msu"], peak["hour"]) == (pytest.approx(153), "2010-03-09 10:00")
+    assert {row["class"] for row in tables["peak_work"] if row["subject"] == "CICSAOR1"} == {"CICSHI"}
 
 
 def test_ledger_of_unknown_name_is_an_error(served):

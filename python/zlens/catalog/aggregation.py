@@ -192,7 +192,12 @@ def has_differences_sql(table: Measure, alias: str = "", among: Sequence[str] | 
 
 
 def difference_columns(table: Measure) -> list[str]:
-    """Return the columns that show whether a row has differences: counters, times and rates, else ratios."""
+    """Return the columns that show whether a row has differences: counters, times and rates, else ratios.
+
+    Rows of amounts of other measures (`repeats`) all take part in sums: none is of a first sample.
+    """
+    if table.repeats:
+        return []
     numbers = [column for column in table.columns if column.name not in measures.LEADING_NAMES]
     counters = [
         number for number in numbers if number.aggregate in ("counter", "time") or number.weight == _LENGTH
@@ -214,6 +219,12 @@ def total_sql(
     value, among = quote(column.name), among or has_differences_sql(table)
     complete = f"{of('count', value)} = {of('count', '1', among)}"
     return f"CASE WHEN {complete} THEN {of('sum', value)} END"
+
+
+def of_totals_sql(table: Measure, column: MeasureColumn) -> str:
+    """Return SQL of a column's formula over the totals of the columns that it names."""
+    totals_by_name = {each.name: f"({total_sql(table, each)})" for each in table.columns}
+    return expressions.compile_sql(column.formula, totals_by_name.__getitem__, "float")
 
 
 def whole_of(column: MeasureColumn, statistic: str = "share") -> tuple[Measure, MeasureColumn]:
@@ -509,7 +520,7 @@ def statistic_name(column: MeasureColumn, statistic: str) -> str:
     return f"{column.name}_{statistic}"
 
 
-_PLACE = re.compile(r"\{(mean|across) (\w+)\.(\w+)(?: of (\w+))?\}")
+_PLACE = re.compile(r"\{(mean|across|total|of_totals) (\w+)\.(\w+)(?: of (\w+))?\}")
 _TAKES_PART = re.compile(r"\{known (\w+)(?: of (\w+))?\}")
 
 
@@ -518,11 +529,16 @@ def expand_references(sql: str) -> str:
 
     `{mean device.resp_s}` is the mean over time, `{mean device.resp_s of d}` the mean of the rows of `d`;
     `{across device.rate}` covers the subjects of an interval; `{known device}` is whether sums include a row.
+    `{total ledger.amount}` is the sum of the rows, and `{of_totals ledger.per_transaction}` the column's
+    formula over such sums.
     """
 
     def expand(match: re.Match[str]) -> str:
         function, table, name, alias = match.groups()
-        column = measures.load_measure(table).column(name)
+        measure = measures.load_measure(table)
+        column = measure.column(name)
+        if column is not None and function in ("total", "of_totals"):
+            return f"({(total_sql if function == 'total' else of_totals_sql)(measure, column)})"
         if column is None or "mean" not in available_statistics(column):
             raise CatalogError(f"{table}.{name} has no mean", expected="a column with a weight")
         return (

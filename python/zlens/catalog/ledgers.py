@@ -91,6 +91,14 @@ class LedgerMeter(FactTable, frozen=True, kw_only=True):
     source: Annotated[str, doc("the records or the publication")]
 
 
+class LedgerTable(FactTable, frozen=True, kw_only=True):
+    """A further table of the answer of a ledger; facts/answers/ledger.toml has its columns."""
+
+    name: Annotated[_Name, Meta(description="its name")]
+    title: Annotated[str, Meta(description="title")]
+    query: Annotated[str, Meta(description="SELECT over measures and helpers; no table without rows")]
+
+
 class Ledger(FactTable, frozen=True, kw_only=True):
     """One ledger. Levels stand in order, from the machine down."""
 
@@ -110,6 +118,7 @@ class Ledger(FactTable, frozen=True, kw_only=True):
     tables: Annotated[
         str, doc("function in zlens/ledger/further_tables.py that returns further tables of its answer")
     ] = ""
+    queries: tuple[LedgerTable, ...] = field(name="table", default=())
     levels: tuple[LedgerLevel, ...] = field(name="level")
     meters: tuple[LedgerMeter, ...] = field(name="meter", default=())
     needs: Annotated[str, doc("what an input without the ledger lacks")]

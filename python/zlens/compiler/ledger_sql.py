@@ -12,6 +12,7 @@ from functools import cache
 
 from zlens.catalog.expressions import compile_sql, literal, quote
 from zlens.catalog.ledgers import Ledger, LedgerAccount, LedgerLevel, LedgerMeter, ledger_names, load_ledger
+from zlens.catalog.local_days import LOCAL_DAY
 
 #: First line of the text of a helper that is computed once per session.
 MATERIALIZED = "-- materialized\n"
@@ -21,11 +22,8 @@ _NAMES = "machine, partition, cpu_type, account_number"
 _KINDS = ("raw", "mt1", "prorated")
 _AMOUNTS = f"amount, status, meter, transactions, {', '.join(f'{kind}_s' for kind in _KINDS)}"
 _COLUMNS = f"{_KEYS}, level, place, account, node, parent, {_NAMES}, subject, group_name, {_AMOUNTS}"
-#: Month of the system's local time that the middle of an interval is in, as of rollups by day.
-_MONTH = (
-    "strftime(make_timestamp(epoch_us(interval_end) - CAST(round(seconds * 500000) AS BIGINT) - 1 "
-    "+ 1000000 * coalesce(utc_offset_s, 0)), '%Y-%m')"
-)
+#: Month of the system's local time that an interval is in.
+_MONTH = f"strftime(DATE '1970-01-01' + CAST({LOCAL_DAY} AS INTEGER), '%Y-%m')"
 
 
 def helper_names() -> tuple[str, ...]:
@@ -169,6 +167,6 @@ def _meter_sql(ledger: Ledger, meter: LedgerMeter) -> str:
         f"SELECT m.system, m.source, m.interval_end, m.seconds, m.flag, {literal(ledger.name)} AS ledger, "
         f"{literal(meter.name)} AS comparison, {_value(meter.subject)} AS subject, "
         f"{literal(ledger.unit)} AS unit, {literal(meter.first_meter)} AS first_meter, "
-        f"{_value(meter.first, 'float')} AS first_amount, {literal(meter.second_meter)} AS second_meter, "
-        f"{_value(meter.second, 'float')} AS second_amount\n{meter.rows.strip()}"
+        f"{_exact(ledger, meter.first)} AS first_amount, {literal(meter.second_meter)} AS second_meter, "
+        f"{_exact(ledger, meter.second)} AS second_amount\n{meter.rows.strip()}"
     )

@@ -2,14 +2,17 @@
 
 A helper is a private SELECT over roles, measures and other helpers, in `selects/<name>.sql`; statements
 call it `_<name>`. Words in braces are placeholders for SQL that the CPU MF catalog generates from its facts
-(cpumf_formulas.PLACES), or for the longest normal interval (interval_flags). Helpers of ledgers are compiled
-from their facts (ledger_sql). A helper whose first line is `-- materialized` is computed once per session,
-with the columns that are needed: several measures read it.
+(cpumf_formulas.PLACES), for the longest normal interval (interval_flags), for the local day (local_days), and
+for the time that rows of two tables have in common: `{common_s one other}`, in seconds, and
+`{overlaps one other}`, whether there is any. Helpers of ledgers are compiled from their facts (ledger_sql). A
+helper whose first line is `-- materialized` is computed once per session, with the columns that are needed:
+several measures read it.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -18,6 +21,7 @@ from typing import Any
 from zlens.catalog import measures
 from zlens.catalog.formula_policy import Present
 from zlens.catalog.interval_flags import GAP
+from zlens.catalog.local_days import LOCAL_DAY
 from zlens.catalog.roles import entity, tables_read
 from zlens.compiler import ledger_sql, role_bounds, roles, sql_tree
 from zlens.compiler.compile_cache import CompileCache, digest
@@ -30,10 +34,21 @@ PLACE = "#columns"
 #: Prefixes of role names: rows of buckets with --every, or of original intervals.
 ROLE, UNSUMMED = "role.", "unsummed."
 
+_OF_TWO = re.compile(r"\{(common_s|overlaps) (\w+) (\w+)\}")
+
 #: Placeholder for the statements of roles with bounds.
 _IMPOSSIBLE = "{impossible_rows}"
 
 Parse = Callable[[str], str]
+
+
+def _of_two(match: re.Match[str]) -> str:
+    """Return SQL of the time that the intervals of rows of two tables have in common."""
+    ends = [f"epoch_us({table}.interval_end) / 1e6" for table in match.groups()[1:]]
+    starts = [f"{end} - {table}.seconds" for end, table in zip(ends, match.groups()[1:], strict=True)]
+    if match[1] == "overlaps":
+        return f"{ends[0]} > {starts[1]} AND {ends[1]} > {starts[0]}"
+    return f"(least({', '.join(ends)}) - greatest({', '.join(starts)}))"
 
 
 @cache
@@ -134,6 +149,7 @@ class NodeCatalog:
         for placeholder, make_sql in cpumf_formulas.PLACES.items():
             if f"{{{placeholder}}}" in sql:
                 sql = sql.replace(f"{{{placeholder}}}", make_sql(generations, requested))
+        sql = _OF_TWO.sub(_of_two, sql).replace("{local_day}", LOCAL_DAY)
         return self.tree(sql.replace("{gap_factor}", repr(GAP)))
 
     def columns(self, name: str) -> list[str]:

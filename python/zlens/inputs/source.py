@@ -196,6 +196,11 @@ def without_raw_tables(sources: Iterable[Source]) -> set[str]:
     return {system for source in sources for system in getattr(source, "forgotten", ())}
 
 
+def kept_days(sources: Iterable[Source]) -> dict[str, tuple[str, ...]]:
+    """Return the days of a lake that have measures by day, but not all raw tables, by system."""
+    return {system: days for source in sources for system, days in getattr(source, "kept_days", {}).items()}
+
+
 class InventoryRow(Struct, frozen=True):
     """The number of records of one kind in a file; a row of the table `inventory`."""
 

@@ -71,7 +71,7 @@ def open_lake(path: str, options: Options) -> list[LakeSource | MeasuresSource]:
         for _, rollup in sorted(manifest.rollups.items())
         if not options.systems or rollup.system in options.systems
     ]
-    return [*opened, MeasuresSource(lake, selected, [*manifest.gathered.values()], bounds, lock)]
+    return [*opened, MeasuresSource(lake, selected, manifest, bounds, lock)]
 
 
 def _first_known(infos: Iterable[SystemInfo], name: str) -> Any:

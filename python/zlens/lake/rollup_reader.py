@@ -12,9 +12,9 @@ from zlens.inputs.source import ArrowSource, FilelessSource, RawTable, SystemInf
 from zlens.lake import file_names
 from zlens.lake.documents import MeasuresFile
 from zlens.lake.lake_folder import LakeFolder, ReadLock
-from zlens.lake.manifest import RULES, ConsolidatedDay, DayRollup
+from zlens.lake.manifest import RULES, ConsolidatedDay, DayRollup, Manifest
 from zlens.lake.parquet_streams import ParquetStream, raise_file_limit, read_parquet_sql
-from zlens.lake.rollups import DAY_US, day_number
+from zlens.lake.rollups import DAY_US, day_name, day_number, machines
 
 #: Column with the end of the hour or day; not `interval_end`, because no interval ends then.
 BUCKET_END = "bucket_end"
@@ -179,16 +179,31 @@ class MeasuresSource(FilelessSource):
         self,
         lake: LakeFolder,
         rollups: Sequence[DayRollup],
-        gathered: Sequence[ConsolidatedDay],
+        manifest: Manifest,
         bounds: Mapping[str, Bounds],
         reading: ReadLock,
     ) -> None:
         self.lake = lake
         self.systems: list[SystemInfo] = []
+        self._manifest = manifest
         self._rollups = rollups
         self._reading = reading
-        self._tables = _RollupTables(lake, rollups, gathered, bounds)
+        self._tables = _RollupTables(lake, rollups, [*manifest.gathered.values()], bounds)
         self.tables: Mapping[str, list[RawTable]] = self._tables
+
+    @cached_property
+    def kept_days(self) -> dict[str, tuple[str, ...]]:
+        """Days with measures, but without raw tables of some system of their machine, by system."""
+        if all(part.raw for _, part in self._manifest.parts()):
+            return {}
+        stored = {(rollup.system, rollup.day) for rollup in self._rollups}
+        kept: dict[str, tuple[str, ...]] = {}
+        for machine in machines(self.lake, self._manifest):
+            names = [day_name(day) for day in sorted(machine.frozen_days())]
+            for system in machine.systems:
+                if days := tuple(name for name in names if (system, name) in stored):
+                    kept[system] = days
+        return kept
 
     def problems(self, *, complete: bool = False) -> list[Problem]:
         """Return a problem for each system with measures of earlier rules."""

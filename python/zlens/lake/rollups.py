@@ -13,11 +13,12 @@ from collections.abc import Iterator
 
 from msgspec import Struct, field
 
+from zlens.catalog import local_days
 from zlens.inputs.source import SystemInfo
 from zlens.lake.lake_folder import LakeFolder
 from zlens.lake.manifest import RULES, InputPart, LakeInput, Manifest
 
-DAY_US = 86_400_000_000
+DAY_US = local_days.DAY_US
 _EPOCH = dt.date(1970, 1, 1)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from zlens.catalog.aggregation import expand_references
 from zlens.catalog.expressions import literal
 from zlens.catalog.ledgers import STATUSES, Ledger, ledger_names, load_ledger
 from zlens.errors import QueryError
@@ -70,13 +71,7 @@ def solve(
     if session.options.every_s:
         times = [*_time_rows(session, ledger)]
         tables.append(AnswerTable("times", "Accounts by time", answer_columns("ledger", "times"), times))
-    if meters := [*_meter_rows(session, ledger)]:
-        tables.append(
-            AnswerTable("meters", "Meters of the same time", answer_columns("ledger", "meters"), meters)
-        )
-    if ledger.tables:
-        by_time = bool(session.options.every_s)
-        tables += TABLES[ledger.tables](session, prices=prices, by_time=by_time)
+    tables += further_tables(session, ledger, prices)
     return Answer(
         f"ledger {name}",
         f"Ledger: {ledger.title}, in {ledger.unit}",
@@ -86,11 +81,24 @@ def solve(
     )
 
 
+def further_tables(
+    session: CoreSession, ledger: Ledger, prices: Prices | None = None
+) -> Iterator[AnswerTable]:
+    """Yield further tables that have rows: of meters, and those that the ledger's facts state."""
+    if meters := [*_meter_rows(session, ledger)]:
+        yield AnswerTable("meters", "Meters of the same time", answer_columns("ledger", "meters"), meters)
+    if ledger.tables:
+        by_time = bool(session.options.every_s)
+        yield from TABLES[ledger.tables](session, prices=prices, by_time=by_time)
+    for table in ledger.queries:
+        if rows := session.sql(table.query).rows:
+            yield AnswerTable(table.name, table.title, answer_columns("ledger", table.name), rows)
+
+
 def _account_row(ledger: Ledger, entry: LedgerEntry) -> tuple[Value, ...]:
     row = entry.row
     whole = entry.root.amount
     share = None if row.amount is None or not whole else 100 * row.amount / whole
-    per_transaction = row.amount / row.transactions if row.amount is not None and row.transactions else None
     return (
         row.subject,
         ledger.accounts()[row.account].title,
@@ -99,7 +107,7 @@ def _account_row(ledger: Ledger, entry: LedgerEntry) -> tuple[Value, ...]:
         share,
         row.status,
         row.transactions,
-        per_transaction,
+        row.per_transaction,
         row.level,
         row.account,
     )
@@ -134,17 +142,16 @@ def _time_rows(session: CoreSession, ledger: Ledger) -> Iterator[tuple[Value, ..
 def _meter_rows(session: CoreSession, ledger: Ledger) -> Iterator[tuple[Value, ...]]:
     """Yield what each pair of meters counted of a subject."""
     query = (
-        "SELECT comparison, system, subject, first_meter, sum(first_amount ORDER BY first_amount), "
-        "second_meter, sum(second_amount ORDER BY second_amount) FROM ledger_meter "
-        f"WHERE ledger = {literal(ledger.name)} AND first_amount IS NOT NULL AND second_amount IS NOT NULL "
-        "GROUP BY comparison, system, subject, first_meter, second_meter "
+        "SELECT comparison, system, subject, first_meter, {total ledger_meter.first_amount} AS first, "
+        "second_meter, {total ledger_meter.second_amount}, {total ledger_meter.difference}, "
+        "{of_totals ledger_meter.ratio_pct} FROM ledger_meter "
+        f"WHERE ledger = {literal(ledger.name)} AND difference IS NOT NULL "
+        "GROUP BY comparison, system, subject, first_meter, second_meter HAVING first <> 0 "
         "ORDER BY comparison, system, subject"
     )
     titles = {meter.name: meter.title for meter in ledger.meters}
-    for name, system, subject, first_meter, first, second_meter, second in session.sql(query).rows:
-        if first:
-            compared = first_meter, first, second_meter, second, first - second, 100 * second / first
-            yield (titles[name], system, subject, *compared)
+    for name, *compared in session.sql(expand_references(query)).rows:
+        yield (titles[name], *compared)
 
 
 def _not_attributed(ledger: Ledger, rows: Sequence[LedgerRow]) -> AnswerFigure:

@@ -15,10 +15,11 @@ class LedgerRow(Struct, frozen=True):
 
     node          identity of a row that the level below divides; None if none does
     parent        the node that the amount is a part of; None for a root
-    group         group of the subject, with the user's groups
+    subject       whose amount it is, or the group of it, with the user's groups
     amount        in the unit of the ledger; None if a part of it is unknown
     status        one of STATUSES
     transactions  that the amount was used for; None if unknown
+    per_transaction  the amount of one; None for several subjects
     amounts       number of amounts that it is the sum of, each rounded (Ledger.step)
     end           end of the interval, UTC; None for a sum over the selected time
     """
@@ -31,11 +32,11 @@ class LedgerRow(Struct, frozen=True):
     partition: str | None
     cpu_type: str | None
     subject: str | None
-    group: str | None
     meter: str | None
     amount: float | None
     status: str
     transactions: float | None = None
+    per_transaction: float | None = None
     amounts: int = 1
     end: dt.datetime | None = None
 
@@ -48,7 +49,8 @@ def add(one: LedgerRow, other: LedgerRow) -> LedgerRow:
         amount=None if one.amount is None or other.amount is None else one.amount + other.amount,
         status=max(one.status, other.status, key=ranks.index),
         transactions=None
-        if one.transactions is None and other.transactions is None
-        else (one.transactions or 0.0) + (other.transactions or 0.0),
+        if one.transactions is None or other.transactions is None
+        else one.transactions + other.transactions,
+        per_transaction=None,
         amounts=one.amounts + other.amounts,
     )

@@ -57,7 +57,6 @@ def tables(
     yield from table("peaks", "Highest hour of the four-hour average, in MSU", peaks)
     work = (row for month in months for row in _work_rows(session, month))
     yield from table("peak_work", "Work in the machine's highest hour, in MSU-hours", work)
-    yield from table("missing", "Service classes without records", _missing(session))
     yield from table("recorded", "Averages recorded and computed, in MSU", _compared(rows))
     if by_time:
         yield from table("averages", "Averages by time, in MSU", _by_time(session, rows))
@@ -153,14 +152,6 @@ def _work_rows(session: CoreSession, month: _Month) -> Iterator[tuple[Value, ...
         for _, account, partition, _, parent, subject, *amounts in rows[:_MOST]:
             of_class = names.get(parent) if level == "job" else None
             yield (month.name, titles[account], partition, of_class, subject, *amounts)
-
-
-def _missing(session: CoreSession) -> Sequence[tuple[Value, ...]]:
-    """Return service classes without records, with what their jobs did."""
-    return session.sql(
-        "SELECT partition, system, class, string_agg(seen_in, ', ' ORDER BY seen_in), max(msu_hours) "
-        "FROM _msu_missing_class GROUP BY partition, system, class ORDER BY ALL"
-    ).rows
 
 
 def _compared(rows: Sequence[PartitionMsu]) -> Iterator[tuple[Value, ...]]:

@@ -2,51 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
+from zlens.catalog.aggregation import expand_references
 from zlens.catalog.expressions import literal
 from zlens.catalog.ledgers import Ledger
-from zlens.ledger.ledger_row import LedgerRow, add
+from zlens.ledger.ledger_row import LedgerRow
 
 if TYPE_CHECKING:
     from zlens.session.session import CoreSession
 
-_SUMMED = (
-    "level, account, node, parent, machine, partition, cpu_type, subject, group_name, any_value(meter), "
-    "CASE WHEN count(amount) = count(*) THEN sum(amount) END, "
-    "CASE WHEN count(DISTINCT status) > 1 THEN 'assumed' ELSE any_value(status) END, "
-    "sum(transactions), count(*)"
+#: The members of a user's group are one row, with an identity of its own.
+_ROWS = """
+WITH part AS (
+    SELECT *, CASE WHEN group_name IS NULL OR node IS NULL THEN node
+        ELSE concat_ws('/', level, parent, group_name) END AS own
+    FROM ledger
+    WHERE ledger = {ledger}
 )
-_KEYS = "level, account, node, parent, machine, partition, cpu_type, subject, group_name"
+SELECT
+    level, account, part.own AS node, coalesce(above.own, part.parent) AS parent, min(machine) AS machine,
+    min(partition) AS partition, cpu_type, coalesce(group_name, subject) AS subject,
+    any_value(meter) AS meter,
+    {{total ledger.amount}} AS amount,
+    CASE WHEN count(DISTINCT status) > 1 THEN 'assumed' ELSE any_value(status) END AS status,
+    {{total ledger.transactions}} AS transactions, {{of_totals ledger.per_transaction}} AS per_transaction,
+    count(*) AS amounts{end}
+FROM part
+LEFT JOIN (SELECT DISTINCT node AS member, own FROM part WHERE group_name IS NOT NULL) AS above
+    ON above.member = part.parent
+GROUP BY
+    level, account, part.own, coalesce(above.own, part.parent), cpu_type, coalesce(group_name, subject),
+    CASE WHEN group_name IS NULL THEN (machine, partition) END{end}
+ORDER BY ALL
+"""
 
 
 def ledger_rows(session: CoreSession, ledger: Ledger, *, by_time: bool = False) -> list[LedgerRow]:
     """Return the rows of a ledger, summed over the selected time, or with `by_time` by interval."""
-    end = ", interval_end" if by_time else ""
-    query = (
-        f"SELECT {_SUMMED}{end} FROM ledger WHERE ledger = {literal(ledger.name)} "
-        f"GROUP BY {_KEYS}{end} ORDER BY ALL"
-    )
-    return _grouped([LedgerRow(*row) for row in session.sql(query).rows])
-
-
-def _grouped(rows: Sequence[LedgerRow]) -> list[LedgerRow]:
-    """Return rows with the members of each of the user's groups combined."""
-    if all(row.group is None for row in rows):
-        return [*rows]
-    nodes = {
-        row.node: f"{row.level}/{row.parent}/{row.group}"
-        for row in rows
-        if row.group is not None and row.node
-    }
-    combined: dict[tuple[object, ...], LedgerRow] = {}
-    for row in rows:
-        parent = None if row.parent is None else nodes.get(row.parent, row.parent)
-        node = None if row.node is None else nodes.get(row.node, row.node)
-        row = replace(row, node=node, parent=parent, subject=row.group or row.subject)
-        key = row.level, row.account, node, parent, row.cpu_type, row.subject, row.end
-        combined[key] = add(combined[key], row) if key in combined else row
-    return [*combined.values()]
+    query = _ROWS.format(ledger=literal(ledger.name), end=", interval_end" if by_time else "")
+    return [LedgerRow(*row) for row in session.sql(expand_references(query)).rows]

@@ -46,7 +46,7 @@ def _largest(rows: Sequence[LedgerRow], top: int | None) -> Iterator[LedgerRow]:
         if top is None or counts[row.account] <= top:
             yield row
         else:
-            other = replace(row, node=None, subject=None, group=None)
+            other = replace(row, node=None, subject=None)
             others[row.account] = add(others[row.account], other) if row.account in others else other
     for account, row in others.items():
         yield replace(row, subject=f"{counts[account] - (top or 0)} others")

@@ -11,6 +11,7 @@ from zlens.catalog.reports.definition import FOLDER, ReportDefinition, load_repo
 from zlens.errors import QueryError
 from zlens.reports.column_facts import check
 from zlens.reports.from_listing import read_from_listing
+from zlens.reports.kept_days import with_kept_days
 from zlens.reports.options import ReportOptions, apply_options
 from zlens.reports.report_list import ReportEntry, format_report_list, list_reports
 from zlens.reports.rows import has_table_data
@@ -54,7 +55,7 @@ def render(
 
 def missing_input(name: str, session: CoreSession) -> str | None:
     """Return the input that a report needs; None if the session has data for it."""
-    definition = read_from_listing(load_report(name), session)
+    definition = with_kept_days(read_from_listing(load_report(name), session), session)
     described = definition.describes(info.release for info in session.systems)
     if described and any(has_table_data(table, session) for table in definition.tables):
         return None

@@ -7,7 +7,7 @@ import json
 import math
 import threading
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
@@ -16,6 +16,9 @@ from zlens.engine.cancellation import hold_lock
 from zlens.engine.results import MOST, QueryResult
 from zlens.rendering.rows import iso
 from zlens.schema.validators import EXACT
+
+if TYPE_CHECKING:
+    from zlens.rendering.answer import AnswerTable
 
 #: Results written at a time, because one may need hundreds of megabytes.
 _WRITING = threading.Semaphore(2)
@@ -80,3 +83,25 @@ def text(value: Any) -> str:
 
 def epoch_seconds(time: dt.datetime | None) -> float | None:
     return None if time is None else time.timestamp()
+
+
+def answer_table(table: AnswerTable) -> dict[str, Any]:
+    """Convert a table of an answer."""
+    return {
+        "key": table.key,
+        "title": table.title,
+        "columns": [
+            {
+                **attributes(column, "key", "heading", "unit", "text", "decimals"),
+                "whole": _whole([row[index] for row in table.rows]),
+            }
+            for index, column in enumerate(table.columns)
+        ],
+        "rows": rows(table.rows),
+    }
+
+
+def _whole(cells: list[Any]) -> bool:
+    """Return whether all values are integers, shown without decimals: JSON does not distinguish 3.0 and 3."""
+    numbers = [value for value in cells if value is not None]
+    return bool(numbers) and all(isinstance(value, int) and not isinstance(value, bool) for value in numbers)

@@ -113,31 +113,11 @@ def as_data(answer: Answer) -> dict[str, Any]:
         "model": answer.model,
         "title": answer.title,
         "figures": [json_values.json_value(asdict(figure)) for figure in answer.figures],
-        "tables": [
-            {
-                "key": table.key,
-                "title": table.title,
-                "columns": [
-                    {
-                        **json_values.attributes(column, "key", "heading", "unit", "text", "decimals"),
-                        "whole": _whole([row[index] for row in table.rows]),
-                    }
-                    for index, column in enumerate(table.columns)
-                ],
-                "rows": json_values.rows(table.rows),
-            }
-            for table in answer.tables
-        ],
+        "tables": [*map(json_values.answer_table, answer.tables)],
         "charts": [json_values.json_value(charts.as_data(chart)) for chart in answer.charts],
         "notes": list(answer.notes),
         "assumptions": [json_values.json_value(asdict(assumption)) for assumption in answer.assumptions],
     }
-
-
-def _whole(cells: list[Any]) -> bool:
-    """Return whether all values are integers, shown without decimals: JSON does not distinguish 3.0 and 3."""
-    numbers = [value for value in cells if value is not None]
-    return bool(numbers) and all(isinstance(value, int) and not isinstance(value, bool) for value in numbers)
 
 
 def rig(workspace: Workspace, request: dict[str, Any]) -> dict[str, Any]:

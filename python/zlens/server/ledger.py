@@ -7,6 +7,7 @@ from typing import Any
 from msgspec.structs import asdict
 
 from zlens.catalog.ledgers import ledger_names, load_ledger
+from zlens.ledger.answer import further_tables
 from zlens.ledger.rows import ledger_rows
 from zlens.ledger.tree import entries
 from zlens.server import json_values
@@ -26,6 +27,7 @@ def answer(workspace: Workspace, request: dict[str, Any]) -> dict[str, Any]:
         # All systems: a machine's time is divided among them.
         with workspace.open_narrow(None, *window) as session:
             rows = ledger_rows(session, ledger)
+            tables = [*further_tables(session, ledger)] if rows else []
         titles = {name: account.title for name, account in ledger.accounts().items()}
         texts = {name: account.text for name, account in ledger.accounts().items()}
         return {
@@ -43,6 +45,7 @@ def answer(workspace: Workspace, request: dict[str, Any]) -> dict[str, Any]:
                 )
                 for entry in entries(rows, request["top"])
             ],
+            "tables": [*map(json_values.answer_table, tables)],
         }
 
     key = "ledger", request["name"], request["top"], *window

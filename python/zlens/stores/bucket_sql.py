@@ -11,11 +11,11 @@ from typing import NamedTuple
 from zlens.catalog import aggregation
 from zlens.catalog import measures as metrics
 from zlens.catalog.expressions import literal, quote
+from zlens.catalog.local_days import DAY_US, day_sql, middle_sql
 from zlens.catalog.measures import Measure
 from zlens.catalog.raw_columns import RawColumn
 from zlens.catalog.roles import SQL_TYPES
 from zlens.lake.rollup_reader import BUCKET_END
-from zlens.lake.rollups import DAY_US
 
 #: Bucket lengths in microseconds, by suffix of the table name.
 LEVELS = {"hour": DAY_US // 24, "day": DAY_US}
@@ -120,8 +120,8 @@ def empty_select(columns: Iterable[RawColumn]) -> str:
     return f"SELECT {listed} WHERE false"
 
 
-#: Local day of a row of `_local`, counted from 1970. A day contains its end, not its start.
-_DAY = f"(_middle + {DAY_US - 1}) // {DAY_US} - 1"
+#: Local day of a row of `_local`, counted from 1970.
+_DAY = day_sql("_middle")
 
 
 def _local(table: Measure, offsets: Mapping[tuple[str, str], int]) -> str:
@@ -132,10 +132,8 @@ def _local(table: Measure, offsets: Mapping[tuple[str, str], int]) -> str:
         if offset
     )
     offset = f"CASE {cases} ELSE 0 END" if cases else "0"
-    # As with --every, the middle decides, because intervals end milliseconds after the full minute.
-    middle = "epoch_us(interval_end) - CAST(round(coalesce(seconds, 0) * 500000) AS BIGINT)"
     column_list = ", ".join(quote(column.name) for column in table.columns)
-    return f"SELECT {column_list}, {offset} AS _offset, {middle} + {offset} AS _middle FROM {table.name}"
+    return f"SELECT {column_list}, {offset} AS _offset, {middle_sql(offset)} AS _middle FROM {table.name}"
 
 
 def _ends() -> list[str]:

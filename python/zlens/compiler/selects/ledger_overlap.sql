@@ -38,14 +38,10 @@ pair AS (
         reported.system, reported.source, reported.interval_end, reported.seconds, reported.flag,
         reported.machine, reported.partition, reported.effective_s,
         own.system AS own_system, own.source AS own_source, own.interval_end AS own_end, own.seconds AS own_seconds,
-        (
-            epoch_us(least(reported.interval_end, own.interval_end)) / 1e6
-            - greatest(epoch_us(reported.interval_end) / 1e6 - reported.seconds, epoch_us(own.interval_end) / 1e6 - own.seconds)
-        ) AS common_s
+        {common_s reported own} AS common_s
     FROM reported
     FULL JOIN own ON own.machine = reported.machine AND own.partition = reported.partition
-        AND epoch_us(own.interval_end) / 1e6 - own.seconds < epoch_us(reported.interval_end) / 1e6
-        AND epoch_us(reported.interval_end) / 1e6 - reported.seconds < epoch_us(own.interval_end) / 1e6
+        AND {overlaps reported own}
 )
 SELECT
     *,

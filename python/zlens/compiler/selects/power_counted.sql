@@ -23,15 +23,10 @@ first AS (
 common AS (
     SELECT
         part.machine, part.partition, part.interval_end,
-        sum(
-            least(epoch_us(part.interval_end), epoch_us(whole.interval_end)) / 1e6
-            - greatest(epoch_us(part.interval_end) / 1e6 - part.seconds, epoch_us(whole.interval_end) / 1e6 - whole.seconds)
-        ) AS counted_s
+        sum({common_s part whole}) AS counted_s
     FROM first AS part
     JOIN first AS whole
-        ON whole.machine = part.machine
-        AND epoch_us(whole.interval_end) / 1e6 > epoch_us(part.interval_end) / 1e6 - part.seconds
-        AND epoch_us(whole.interval_end) / 1e6 - whole.seconds < epoch_us(part.interval_end) / 1e6
+        ON whole.machine = part.machine AND {overlaps part whole}
     WHERE part.partition IS NOT NULL AND whole.partition IS NULL
     GROUP BY part.machine, part.partition, part.interval_end
 ),

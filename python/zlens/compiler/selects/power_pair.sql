@@ -12,17 +12,13 @@ FROM (
         one.system, one.source, one.interval_end, one.seconds, one.flag, one.machine, one.partition,
         other.system AS second_system, other.source AS second_source,
         one.power_w AS first_w, other.power_w AS second_w,
-        least(epoch_us(one.interval_end), epoch_us(other.interval_end)) / 1e6
-        - greatest(
-            epoch_us(one.interval_end) / 1e6 - one.seconds, epoch_us(other.interval_end) / 1e6 - other.seconds
-        ) AS common_s
+        {common_s one other} AS common_s
     FROM _power_reading AS one
     JOIN _power_reading AS other
         ON other.machine = one.machine
         AND other.partition IS NOT DISTINCT FROM one.partition
         AND (other.source, other.system) > (one.source, one.system)
-        AND epoch_us(other.interval_end) / 1e6 > epoch_us(one.interval_end) / 1e6 - one.seconds
-        AND epoch_us(other.interval_end) / 1e6 - other.seconds < epoch_us(one.interval_end) / 1e6
+        AND {overlaps one other}
 )
 WHERE common_s > 0.001
 GROUP BY system, source, interval_end, machine, partition, second_system, second_source

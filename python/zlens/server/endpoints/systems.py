@@ -93,7 +93,9 @@ ENDPOINTS = (
             "ledgers": "all ledgers, each with name and title",
             "levels": "its levels, each with name and title",
             "rows": "amounts, each after the one that it is a part of: depth, level, account with title "
-            "and text, subject, amount, status, meter, transactions, and the identities node and parent",
+            "and text, subject, amount, status, meter, transactions, per_transaction, and the identities "
+            "node and parent",
+            "tables": "further tables, such as meters and highest hours, in the format of /solve",
         },
     ),
 )

@@ -422,6 +422,8 @@ export interface LedgerRow {
   status: string;
   meter: string | null;
   transactions: number | null;
+  /** The amount of one. */
+  per_transaction: number | null;
   node: string | null;
 }
 
@@ -436,6 +438,8 @@ export interface Ledger {
   ledgers: { name: string; title: string }[];
   levels: { name: string; title: string }[];
   rows: LedgerRow[];
+  /** Further tables, such as meters and highest hours. */
+  tables: ModelAnswer["tables"];
 }
 
 export interface Fleet {

@@ -60,8 +60,8 @@ export function describe(row: LedgerRow, whole: number, unit: string): string[] 
     `${withUnit(formatPrecise(amount), unit)}, ${withUnit(formatPrecise((100 * amount) / whole), "%")}, ${row.status}`,
     row.text,
   ];
-  if (row.transactions) {
-    lines.push(`${withUnit(formatPrecise(amount / row.transactions), unit)} per transaction`);
+  if (row.per_transaction !== null) {
+    lines.push(`${withUnit(formatPrecise(row.per_transaction), unit)} per transaction`);
   }
   return lines;
 }

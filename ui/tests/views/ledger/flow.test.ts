@@ -14,6 +14,7 @@ const row = (depth: number, subject: string, amount: number | null): LedgerRow =
   status: "measured",
   meter: null,
   transactions: null,
+  per_transaction: null,
   node: null,
 });
 
@@ -55,7 +56,7 @@ suite("the flow picture of a ledger", () => {
   it("names the type of a machine's processors and the share of an amount", () => {
     expect(nameOf(ROWS[0]!)).toBe("machine IFL");
     expect(nameOf(ROWS[1]!)).toBe("A");
-    expect(describe({ ...ROWS[1]!, transactions: 30 }, 100, "s")).toEqual([
+    expect(describe({ ...ROWS[1]!, per_transaction: 2 }, 100, "s")).toEqual([
       "A: Guests",
       "60\u00a0s, 60%, measured",
       "CPU time of a guest",
