@@ -33,9 +33,9 @@ def warm(workspace: Workspace) -> None:
         return
     # Before any table is created: a table with too few columns would be created again.
     columns_by_table = peaks.reads(workspace)
-    for table, columns in SHOWN.items():
+    for table, shown in SHOWN.items():
         if workspace.session.has_data(table):
-            columns_by_table[table] = [*columns_by_table.get(table, ()), *columns]
+            columns_by_table[table] = [*columns_by_table.get(table, ()), *shown]
     # First the tables that no chart of the overview requests; charts request the others in parallel.
     tables = {
         table: workspace.columns_to_keep(table, columns_by_table[table])
