@@ -47,11 +47,11 @@ def warm(workspace: Workspace) -> None:
     every_system = endpoints.find("GET", "findings/stream").check({})
     # Compute other stages when they are requested, because the charts of the overview are more urgent.
     next((part for part in findings.stream(workspace, every_system) if part["rows"]), None)
-    for table, columns in tables.items():
+    for table, kept in tables.items():
         # The requests of the open view come first, which may be another one.
         workspace.precedence.pause()
         # Planned now, with the columns that rules need.
-        next(workspace.session.queries.materialize({table: columns}))
+        [_] = workspace.session.queries.materialize({table: kept})
 
 
 class Warmup:
