@@ -181,14 +181,13 @@ pub struct Pace {
     cpi: f64,
     single: f64,
     alone: f64,
-    stretch: Ratio,
 }
 
 impl Pace {
     /// Time of what CP does meanwhile, relative to that alone on the machine.
     #[must_use]
-    pub const fn stretch(&self) -> Ratio {
-        self.stretch
+    pub fn stretch(&self) -> Ratio {
+        Ratio::from_f64(self.cpi / self.alone)
     }
 
     /// Speed of work relative to that alone on the machine.
@@ -467,7 +466,6 @@ impl Counters {
             cpi: single,
             single,
             alone: memory.alone,
-            stretch: Ratio::ONE,
         };
         if let Some((sibling, of_sibling)) = now.sibling {
             let two = 2.0_f64.sqrt();
@@ -479,7 +477,6 @@ impl Counters {
             let busy = self.pipeline * sibling.perfect / waits;
             pace.cpi = memory.perfect * (1.0 + busy) + pace.rates.cost;
         }
-        pace.stretch = Ratio::from_f64(pace.cpi / pace.alone);
         pace
     }
 

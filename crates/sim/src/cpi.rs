@@ -132,7 +132,9 @@ impl World {
         if let Some(paces) = &mut self.counting.paces {
             paces.of[number] = pace;
         }
-        self.cpus[number].speed = pace.speed().scaled_by(self.speed);
+        let cpu = &mut self.cpus[number];
+        cpu.speed = pace.speed().scaled_by(self.speed);
+        cpu.stretch = pace.stretch();
     }
 
     /// Counts what ran on a logical processor at its pace.

@@ -31,12 +31,6 @@ fn ticks(value: f64) -> Ticks {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Ratio(u64);
 
-impl Default for Ratio {
-    fn default() -> Self {
-        Self::ONE
-    }
-}
-
 impl Ratio {
     /// One.
     pub const ONE: Self = Self(1 << 32);

@@ -18,15 +18,7 @@ impl World {
     /// where those of the virtual CPU are that it runs for.
     #[inline]
     pub(crate) fn stretched(&self, number: usize, time: Ticks) -> Ticks {
-        self.stretch(number).times(time)
-    }
-
-    #[inline]
-    pub(crate) fn stretch(&self, number: usize) -> Ratio {
-        match &self.counting.paces {
-            Some(paces) => paces.of[number].stretch(),
-            None => Ratio::ONE,
-        }
+        self.cpus[number].stretch.times(time)
     }
 
     /// Charges CP time to a virtual CPU, which runs on after it.
@@ -88,11 +80,16 @@ impl World {
     }
 
     /// Returns the time in which a processor fetches the data that CP changes, which its core has afterwards.
+    #[inline]
     fn shared_data(&mut self, system: usize, cpu: usize) -> Ticks {
-        let costs = &mut self.costs[system];
-        if costs.shared[2] == 0 {
+        if self.costs[system].shared[2] == 0 {
             return 0;
         }
+        self.fetch_shared_data(system, cpu)
+    }
+
+    fn fetch_shared_data(&mut self, system: usize, cpu: usize) -> Ticks {
+        let costs = &mut self.costs[system];
         let core = self.cpus[cpu].core;
         let owner = std::mem::replace(&mut costs.owner, core);
         if owner == core || owner == NO_OWNER {

@@ -27,7 +27,7 @@ impl World {
     /// Puts a virtual CPU whose slice is over back into a vector, unless it has no credit.
     pub(super) fn requeue(&mut self, v: usize, number: usize) {
         self.serve(v, number);
-        let stretch = self.stretch(number);
+        let stretch = self.cpus[number].stretch;
         self.cpus[number].counts.simulated += self.vcpus[v].simulate(stretch);
         let pool = self.pool_of_vcpu(v);
         let system = self.pools[pool].system as usize;

@@ -202,7 +202,7 @@ impl World {
         }
         let (owed, shared) = self.dispatch_costs(system, number);
         let spin = self.scheduler_lock(system, shared);
-        let stretch = self.stretch(number);
+        let stretch = self.cpus[number].stretch;
         let spans = &self.cp[system];
         let cpu = &mut self.cpus[number];
         let vcpu = &mut self.vcpus[v];
@@ -232,7 +232,10 @@ impl World {
     /// Returns the time spent spinning for the scheduler lock, and holds the lock, also while some of the data of a dispatch
     /// are fetched.
     fn scheduler_lock(&mut self, system: usize, fetching: Ticks) -> Ticks {
-        let hold = self.cp[system].lock_hold + self.costs[system].locked.times(fetching);
+        let mut hold = self.cp[system].lock_hold;
+        if fetching > 0 {
+            hold += self.costs[system].locked.times(fetching);
+        }
         if hold == 0 {
             return 0;
         }

@@ -26,7 +26,7 @@ const REDRAW: Ticks = SECOND / 10;
 impl World {
     /// Handles the end of a running virtual CPU's segment; returns whether it continues at once.
     pub(crate) fn on_segment_end(&mut self, v: usize, number: usize) -> bool {
-        let stretch = self.stretch(number);
+        let stretch = self.cpus[number].stretch;
         let vcpu = &mut self.vcpus[v];
         let segment = std::mem::take(&mut vcpu.segment);
         for left in &mut vcpu.left {
@@ -275,7 +275,7 @@ impl World {
     /// A reference to a page that is not in a frame: the virtual CPU waits for a frame and then for the page.
     /// Returns whether its processor is busy with locks before.
     fn fault_of_reference(&mut self, v: usize, number: usize) -> bool {
-        let stretch = self.stretch(number);
+        let stretch = self.cpus[number].stretch;
         let vcpu = &mut self.vcpus[v];
         let user = &self.users[vcpu.user as usize];
         let system = user.system as usize;

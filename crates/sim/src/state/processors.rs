@@ -34,6 +34,8 @@ pub struct Cpu {
     pub slice: Ticks,
     /// Speed of its work.
     pub speed: Ratio,
+    /// Time of what CP does on it, relative to that alone on the machine.
+    pub stretch: Ratio,
     /// Whether both threads of its core run.
     pub paired: bool,
     /// Work since the virtual CPU was dispatched, not yet counted.

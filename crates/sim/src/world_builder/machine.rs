@@ -124,6 +124,7 @@ impl Machine {
                             spinning: 0,
                             slice: 0,
                             speed: Ratio::ONE,
+                            stretch: Ratio::ONE,
                             paired: false,
                             pending: Default::default(),
                             times: Default::default(),
