@@ -215,12 +215,17 @@ def _system(session: Any, table: str, requested: str | None) -> str:
     return interval_choice.choose_system(session, table, requested)
 
 
+def _entries(interval: MeasuredInterval, needed: str) -> Sequence[dict[str, Any]]:
+    """Return the partitions or the guests of an interval; none if its data does not report them."""
+    measured = interval.machine if needed == "machine" else interval.guests
+    return () if measured is None else measured.scenario["partition" if needed == "machine" else "user"]
+
+
 def _check_reported(interval: MeasuredInterval, needed: str, request: Setting) -> None:
     """Reject settings for which the interval has no data."""
-    measured = interval.machine if needed == "machine" else interval.guests
-    entries = () if measured is None else measured.scenario["partition" if needed == "machine" else "user"]
-    if entries:
+    if _entries(interval, needed):
         return
+    measured = interval.machine if needed == "machine" else interval.guests
     subject = "partitions" if needed == "machine" else "guests with a share"
     why = f"the interval has no {subject}"
     if measured is not None and measured.notes:
@@ -281,38 +286,27 @@ def _keys_of_interval(
     interval: MeasuredInterval, form: WhatIfKey, needed: str
 ) -> Iterator[tuple[str, str | None, str | None]]:
     """Yield keys of a form with names of an interval: key, value to try (None: no data), current value."""
-    machine = None if interval.machine is None else interval.machine.scenario
-    guests = None if interval.guests is None else interval.guests.scenario
-    if (needed == "machine" and not (machine or {}).get("partition")) or (
-        needed == "guests" and not (guests or {}).get("user")
-    ):
+    entries = _entries(interval, needed)
+    if not entries:
         yield from ((key, None, None) for key in form.full_keys())
-        return
-    if needed == "guests" and guests is not None:
-        guest = guests["user"][0]
+    elif needed == "guests":
+        guest = entries[0]
         yield f"user.{guest['name']}.{form.field}", form.example, _current_value(guest.get(form.field))
     elif set(form.scopes) & {"group", "class"}:
         # These are in other records than the partitions of one interval.
         yield from ((key, form.example, None) for key in form.full_keys())
-    elif machine is not None and needed == "machine":
-        entries = machine["partition"]
-        entry = next((entry for entry in entries if entry["name"] == interval.own), entries[0])
-        field = "cores" if form.field == "logical_cores" else form.field
-        for scope, key in zip(form.scopes, form.full_keys(), strict=True):
-            kind = entry.get("type", "CP")
-            is_single_type = sum(peer["name"] == entry["name"] for peer in entries) == 1
-            if scope == "own" and (entry["name"] != interval.own or not is_single_type):
-                continue
-            if scope == "partition":
-                dotted = entry["name"] if is_single_type else f"{entry['name']}.{kind}"
-                yield f"partition.{dotted}.{form.field}", form.example, _current_value(entry.get(field))
-            elif form.field == "physical_cores":
-                for of_type, number in machine["processors"].items():
-                    yield f"{key}.{of_type}", form.example, _current_value(number)
-            else:
-                yield key, form.example, _current_value(entry.get(field))
+    elif form.field == "physical_cores" and interval.machine is not None:
+        for of_type, number in interval.machine.scenario["processors"].items():
+            yield f"{form.field}.{of_type}", form.example, _current_value(number)
     else:
-        yield form.field, form.example, None
+        entry = next((entry for entry in entries if entry["name"] == interval.own), entries[0])
+        name, current = entry["name"], "cores" if form.field == "logical_cores" else form.field
+        is_single_type = sum(peer["name"] == name for peer in entries) == 1
+        dotted = name if is_single_type else f"{name}.{entry.get('type', 'CP')}"
+        for scope in form.scopes:
+            key = f"partition.{dotted}.{form.field}" if scope == "partition" else form.field
+            if scope != "own" or (name == interval.own and is_single_type):
+                yield key, form.example, _current_value(entry.get(current))
 
 
 def _current_value(value: Any) -> str | None:

@@ -108,27 +108,23 @@ def run(
     if count < MIN_WORLDS:
         message = f"{count} worlds are too few to tell an effect from chance"
         raise QueryError(message, expected=f"{MIN_WORLDS} or more")
-    worlds_by_rig = {rig.name: worlds(rig, count) for rig in rigs}
-    runs_by_rig = {
-        rig.name: {world.number: _world_jobs(rig, world, seeds) for world in worlds_by_rig[rig.name]}
-        for rig in rigs
-    }
+    in_worlds = [
+        (rig, [(world, _world_jobs(rig, world, seeds)) for world in worlds(rig, count)]) for rig in rigs
+    ]
     wanted = [
-        (rig, [job for found in runs_by_rig[rig.name].values() for _, by_case in found
+        (rig, [job for _, variants in each for _, by_case in variants
                for those in by_case.values() for job in those])
-        for rig in rigs
+        for rig, each in in_worlds
     ]  # fmt: skip
     done = batch.run(wanted, runner, folder, jobs=workers, progress=progress)
     found = []
-    for rig in rigs:
+    for rig, each in in_worlds:
         outcomes = []
-        for world in worlds_by_rig[rig.name]:
+        for world, variants in each:
+            own = world_rig(rig, world)
             with replaced(world.constants):
-                outcomes.append([
-                    results.outcome(world_rig(rig, world), policy, by_case, done)
-                    for policy, by_case in runs_by_rig[rig.name][world.number]
-                ])  # fmt: skip
-        found.append(_result(rig, worlds_by_rig[rig.name], outcomes))
+                outcomes.append([results.outcome(own, *variant, done) for variant in variants])
+        found.append(_result(rig, [world for world, _ in each], outcomes))
     return found
 
 

@@ -15,7 +15,8 @@ from __future__ import annotations
 import heapq
 import math
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from msgspec import Struct, field
 
@@ -150,7 +151,7 @@ class _Run:
         self.now = self.sent = 0.0
         self.senders = 0
         self.targets: list[tuple[float, int, _State]] = []
-        self.timers: list[tuple[float, int, float, _State, str]] = []
+        self.timers: list[tuple[float, int, float, _State, Callable[[_State], None]]] = []
         self.turns = 0
         for _ in range(min(at_once, len(self.waiting))):
             self._begin()
@@ -185,38 +186,31 @@ class _Run:
             _, _, due, state, event = heapq.heappop(self.timers)
             self.sent += self._rate_per_relocation() * max(0.0, due - self.now)
             self.now = max(self.now, due)
-            self._timer(state, event)
+            event(state)
         return True
 
     def _begin(self) -> None:
         state = self.waiting.popleft()
         state.outcome.begins = self.now
-        self._schedule(state.guest.setup, state, "set up")
-        self._schedule(state.guest.max_total, state, "maxtotal")
+        set_up = partial(self._walk, pages=state.guest.pages, quiesced=False)
+        self._schedule(state.guest.setup, state, set_up)
+        self._schedule(state.guest.max_total, state, partial(self._end, code=MAXTOTAL), limits=True)
 
-    def _schedule(self, seconds: float, state: _State, event: str) -> None:
+    def _schedule(
+        self, seconds: float, state: _State, event: Callable[[_State], None], *, limits: bool = False
+    ) -> None:
         # An event at its limit is in time: limits follow all other events of the same time.
         self.turns += 1
         due = self.now + seconds
         if not math.isinf(due):
-            late = _SAME * max(1.0, due) if event.startswith("max") else 0.0
+            late = _SAME * max(1.0, due) if limits else 0.0
             heapq.heappush(self.timers, (due + late, self.turns, due, state, event))
-
-    def _timer(self, state: _State, event: str) -> None:
-        if event == "set up":
-            self._walk(state, state.guest.pages, quiesced=False)
-        elif event == "walked":
-            self._send(state)
-        elif event == "fixed":
-            self._end(state, COMPLETED)
-        else:
-            self._end(state, MAXTOTAL if event == "maxtotal" else MAXQUIESCE)
 
     def _walk(self, state: _State, pages: float, *, quiesced: bool) -> None:
         read = 0.0 if state.outcome.passes else state.guest.page_in
         state.outcome.passes.append(CopyPass(quiesced, self.now, 0.0, pages))
         state.walked_at = self.now + state.guest.walk + read
-        self._schedule(state.guest.walk + read, state, "walked")
+        self._schedule(state.guest.walk + read, state, self._send)
 
     def _send(self, state: _State) -> None:
         pages = state.outcome.passes[-1].pages
@@ -235,13 +229,14 @@ class _Run:
             empty_passes = self.rules.quiesce_passes - sum(pass_.quiesced for pass_ in state.outcome.passes)
             # The guest is stopped, so nothing has changed: these passes have nothing to send.
             state.outcome.passes += [CopyPass(True, self.now, 0.0, 0.0) for _ in range(empty_passes)]
-            self._schedule(state.guest.fixed, state, "fixed")
+            self._schedule(state.guest.fixed, state, partial(self._end, code=COMPLETED))
             return
         remaining = state.guest.writes.changed(ended.seconds)
         state.outcome.stopped_by = self._stop_reason(state, remaining)
         if state.outcome.stopped_by:
             state.stopped_at = self.now
-            self._schedule(state.guest.max_quiesce, state, "maxquiesce")
+            ended_by_limit = partial(self._end, code=MAXQUIESCE)
+            self._schedule(state.guest.max_quiesce, state, ended_by_limit, limits=True)
         self._walk(state, remaining, quiesced=bool(state.outcome.stopped_by))
 
     def _stop_reason(self, state: _State, remaining: float) -> str:

@@ -73,6 +73,7 @@ def measured(session: CoreSession, system: str, end: dt.datetime) -> MeasuredSha
         f"FROM guest_cpu WHERE {where} AND basis = 'sample' ORDER BY 1, 2, 3"
     ).rows
     measurement = MeasuredShares({"model": "shares", "processors": processors, "user": []})
+    notes, guests = measurement.notes, measurement.scenario["user"]
     # If all processors are of one type, so are the virtual CPUs.
     only = next(iter(processors)) if len(processors) == 1 else None
     by_user: dict[tuple[str, str | None], list[Sequence[Any]]] = {}
@@ -105,10 +106,10 @@ def measured(session: CoreSession, system: str, end: dt.datetime) -> MeasuredSha
         }
         if pool in pools and pools[pool]["type"] == kind:
             user["pool"] = pools[pool]["name"]
-        measurement.scenario["user"].append(user)
+        guests.append(user)
         measurement.observed[userid, kind] = sum(used)
         measurement.waited[userid, kind] = None if None in waits else sum(waits)
-    occupied = {user["pool"] for user in measurement.scenario["user"] if "pool" in user}
+    occupied = {user["pool"] for user in guests if "pool" in user}
     if occupied:
         by_name = {entry["name"]: entry for entry in pools.values()}
         measurement.scenario["pool"] = [by_name[name] for name in sorted(occupied)]
@@ -117,43 +118,41 @@ def measured(session: CoreSession, system: str, end: dt.datetime) -> MeasuredSha
         idle = number - sum(of_kind) / 100
         # Processors may have been used by guests that are left out.
         if idle > _IDLE and measurement.observed and not left_out:
-            measurement.notes.append(
+            notes.append(
                 f"{kind}: {idle:.2f} of the {number:.2f} processors for guests were idle: guests waited to "
                 "be dispatched although processors were available"
             )
-    if not measurement.scenario["user"]:
-        measurement.notes.append("the data reports no guest with a relative share in this interval")
+    if not guests:
+        notes.append("the data reports no guest with a relative share in this interval")
     for kind, users in unknown.items():
-        measurement.notes.append(
+        notes.append(
             f"{kind}: the data does not report the share of {len(users)} guests ({_some(users)}); their use "
             "is deducted from the processors"
         )
     if left_out:
-        measurement.notes.append(
-            f"left out, because their use or processor type is unknown: {_some(left_out)}"
-        )
+        notes.append(f"left out, because their use or processor type is unknown: {_some(left_out)}")
     if session.sql(f"SELECT count(*) FROM cpu WHERE {where} AND parked_pct IS NULL").rows[0][0]:
-        measurement.notes.append("parked processors are unknown: all online processors are counted")
+        notes.append("parked processors are unknown: all online processors are counted")
     if unsampled:
-        measurement.notes.append(
+        notes.append(
             f"{unsampled} virtual CPUs have no samples of states: their demand is assumed to equal their use"
         )
     empty = sorted(entry["name"] for entry in pools.values() if entry["name"] not in occupied)
     if empty:
-        measurement.notes.append(
+        notes.append(
             f"CPU pools {', '.join(empty)}: the data does not list their guests; add them with settings"
         )
     observed = {userid for userid, _ in measurement.observed}
     limited = [userid for userid in _limited(session, system, end) if userid in observed]
     if limited:
-        measurement.notes.append(
+        notes.append(
             f"the share of {', '.join(limited)} is limited, but the data does not state the limit: more is "
             "expected than the limit allows, until settings add it, such as "
             f"user.{limited[0]}.limit=hard and user.{limited[0]}.maximum_absolute=5"
         )
     missing = [name for name, known in (("limits", limited), ("CPU pools", pools)) if not known]
     if missing:
-        measurement.notes.append(f"{' and '.join(missing)} are not in this data; add them with settings")
+        notes.append(f"{' and '.join(missing)} are not in this data; add them with settings")
     return measurement
 
 
