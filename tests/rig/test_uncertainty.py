@@ -159,6 +159,11 @@ def test_alternatives_of_constant_are_compared() -> None:
     assert (name, correlation) == ("word", pytest.approx(1))
 
 
+def test_constant_with_one_alternative_explains_nothing() -> None:
+    worlds = [World(n, {"word": "left"}, {}) for n in range(18)]
+    assert uncertainty.strongest([(world, float(world.number)) for world in worlds]) == (None, None)
+
+
 def test_factors_change_cases_or_else_scenario(tmp_path: Path) -> None:
     uncertain = '\n[[uncertain]]\nkey = "{}"\nfactor = [0.5, 2]\ntext = "ours"\n'
     text = ONE.replace('name = "both"\n', 'name = "both"\nset = { "cp.dispatch_user" = 4.0 }\n')

@@ -293,7 +293,7 @@ def chance_limit(world_count: int, constant_count: int) -> float:
 def _spearman(values: Sequence[Any], amounts: Sequence[float]) -> float | None:
     if any(isinstance(value, bool | str) for value in values):
         alternatives = sorted(set(values), key=str)
-        if len(alternatives) != 2:
+        if len(alternatives) > 2:
             found = [_spearman([value == one for value in values], amounts) for one in alternatives]
             return max((rho for rho in found if rho is not None), key=abs, default=None)
         values = [alternatives.index(value) for value in values]
