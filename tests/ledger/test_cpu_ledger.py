@@ -87,7 +87,7 @@ def test_ledger_states_what_has_no_owner(demo_session: CoreSession, demo_files: 
 
 
 @pytest.mark.long
-def test_linux_tells_use_of_guests_without_samples(tmp_path: Path) -> None:
+def test_guests_without_samples_have_use_by_linux(tmp_path: Path) -> None:
     """z/VM 5.3: LINUX1 never ends a transaction, BATCH does; the simulator knows what both used."""
     scenario = {
         "model": "system",

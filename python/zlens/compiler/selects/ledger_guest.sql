@@ -47,6 +47,13 @@ left_over AS (
     HAVING sum(CASE WHEN used.basis = 'linux' THEN used.used_s END) > 0
 )
 SELECT
-    used.* REPLACE (CASE WHEN basis = 'linux' AND ratio < 1 THEN used_s * ratio ELSE used_s END AS used_s)
-FROM used
-LEFT JOIN left_over USING (system, source, interval_end)
+    used.* REPLACE (
+        used_s * share AS used_s, CASE WHEN basis = 'linux' THEN cpu_s * share ELSE cpu_s END AS cpu_s,
+        CASE WHEN basis = 'linux' THEN least(virtual_s, cpu_s * share) ELSE virtual_s END AS virtual_s
+    ),
+    basis = 'linux' AND virtual_s > cpu_s * share AS is_limited
+FROM (
+    SELECT used.*, CASE WHEN basis = 'linux' AND ratio < 1 THEN ratio ELSE 1 END AS share
+    FROM used
+    LEFT JOIN left_over USING (system, source, interval_end)
+) AS used
