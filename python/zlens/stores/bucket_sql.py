@@ -167,9 +167,8 @@ def buckets_sql(
     sets = ", ".join(f"({keys}, {end}, _day)" for end in _ends())
     # The columns of all levels are equal except for the text of one.
     selected = ", ".join(f"{item.sql} AS {quote(item.column.name)}" for item in bucket_columns(table, "hour"))
-    levels = " ".join(
-        f"WHEN GROUPING({end}) = 0 THEN {literal(level)}" for level, end in zip(LEVELS, _ends(), strict=True)
-    )
+    pairs = zip(LEVELS, _ends(), strict=True)
+    levels = " ".join(f"WHEN GROUPING({end}) = 0 THEN {literal(level)}" for level, end in pairs)
     return (
         f"SELECT {selected}, concat(list_position([{listed}], system), ' ', _day) AS _unit, "
         f"CASE {levels} END AS _level "

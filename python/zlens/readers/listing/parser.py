@@ -125,16 +125,14 @@ class ListingParser:
             target, report = self._target, self._report
             if target is not None and report is not None and self._can_read_rows():
                 rows = len(target.rows)
-                next_start, count = target.rows.read(
-                    data, position, number, base, controlled=self._controlled
-                )
+                end, count = target.rows.read(data, position, number, base, controlled=self._controlled)
                 if len(target.rows) > rows:
                     report.targets[target.name] = target
                 if count:
                     self._above = []
-                    last_line = data[data.rfind(b"\n", 0, next_start - 1) + 1 : next_start].strip()
+                    last_line = data[data.rfind(b"\n", 0, end - 1) + 1 : end].strip()
                     self._blank = len(last_line) <= self._controlled
-                    position, number = next_start, number + count
+                    position, number = end, number + count
                     continue
             line_end = data.find(b"\n", position)
             line_end = len(data) if line_end < 0 else line_end

@@ -47,10 +47,8 @@ _LONGEST_INT = 18
 
 def detect(name: str, first_bytes: bytes, size: int) -> bool:
     """Return whether a file is text of one of EXPORTERS."""
-    line = (
-        rb"(?m)^(?:# (?:HELP|TYPE) )?" + re.escape(load_exporter(name).prefix.encode()) + rb"[a-z0-9_]+[ {]"
-    )
-    return re.search(line, first_bytes[:_HEAD]) is not None
+    prefix = re.escape(load_exporter(name).prefix.encode())
+    return re.search(rb"(?m)^(?:# (?:HELP|TYPE) )?%b[a-z0-9_]+[ {]" % prefix, first_bytes[:_HEAD]) is not None
 
 
 def open_files(

@@ -334,10 +334,8 @@ class ZosTextSource(TextSource):
             location = "in this file" if first.file is statement.file else f"in {first.file.path}"
             start = statement.message.start
             detail = f"{texts.TITLES[start.id]}: already read {location}{difference}; not read again"
-            path = statement.file.path
-            self._repeats.append(
-                Problem(statement.info.system, NAME, path, start.offset, start.id, kind, detail)
-            )
+            system, path = statement.info.system, statement.file.path
+            self._repeats.append(Problem(system, NAME, path, start.offset, start.id, kind, detail))
         return list(statements_by_identity.values())
 
     def _identity(self, statement: _LocatedMessage) -> tuple[Any, ...]:
