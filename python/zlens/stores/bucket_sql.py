@@ -106,9 +106,7 @@ def intervals(
     rows = f"SELECT *, {_DAY} AS _day FROM ({_local(table, offsets)}) WHERE system IN ({system_list})"
     values = {column.name: quote(column.name) for column in columns}
     values["day"] = "strftime(DATE '1970-01-01' + CAST(_day AS INTEGER), '%Y-%m-%d')"
-    selected = ", ".join(
-        f"CAST({values[column.name]} AS {_type(column)}) AS {quote(column.name)}" for column in columns
-    )
+    selected = ", ".join(f"CAST({values[one.name]} AS {_type(one)}) AS {quote(one.name)}" for one in columns)
     order = ", ".join(["system", "interval_end", "source", *(quote(key.name) for key in _keys(table))])
     within = f"WHERE _day BETWEEN {days[0]} AND {days[1]}"
     return columns, f"SELECT {selected} FROM ({rows}) {within} ORDER BY {order}"

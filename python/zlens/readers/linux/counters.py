@@ -528,10 +528,8 @@ def _lines(raw: Any, file: _CounterFile, step: Callable[[int], None]) -> Iterato
     while line := raw.readline(MAX_LINE):
         start, offset = offset, offset + len(line)
         if file.tally["header"] > MAX_STRANGE:
-            detail = (
-                f"more than {MAX_STRANGE:,} lines are not from {TITLES[file.form]}; not read from here on"
-            )
-            file.note("length", detail, start)
+            lines = f"more than {MAX_STRANGE:,} lines are not from {TITLES[file.form]}"
+            file.note("length", f"{lines}; not read from here on", start)
             return
         if file.form == "facility" and offset > MAX_FACILITY:
             file.note("length", f"only the first {MAX_FACILITY:,} bytes of such a text are read", start)

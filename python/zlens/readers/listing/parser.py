@@ -226,13 +226,11 @@ class ListingParser:
         separated = headings_found.facts
         for key, cells in ((separated.table, row.cells), (separated.ratios, row.ratios)):
             if cells:
-                self._place(report, report.definition.table(key), cells, line)
+                self._add(report, report.definition.table(key), cells, line)
         report.systems.update(text for key, text in row.cells.items() if key == separated.system)
         return True
 
-    def _place(
-        self, report: ListingReport, table: ReportTable, cells: dict[str, str], line: TextLine
-    ) -> None:
+    def _add(self, report: ListingReport, table: ReportTable, cells: dict[str, str], line: TextLine) -> None:
         """Add a row of cells, each at a place of its own."""
         assert report.definition is not None
         target = self._tables.of(report.definition, table)

@@ -221,9 +221,7 @@ class ScrapeSource(TextSource):
         if address is None or label in self._apart:
             return self._apart.get(label, label)
         for known in self._known_systems:
-            addresses = {
-                identity.get("address") for first, last, identity in known.ranges if first <= time_us <= last
-            }
+            addresses = {one.get("address") for first, last, one in known.ranges if first <= time_us <= last}
             if known.recorded_name == label and address in [one.get("address") for *_, one in known.ranges]:
                 self._apart[label] = known.name
                 return known.name

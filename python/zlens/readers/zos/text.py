@@ -275,10 +275,8 @@ class ZosTextSource(TextSource):
             other = zos.get(info.system)
             if other is None and len(zos) == 1:
                 (only,) = zos.values()
-                is_same = (
-                    only.lpar == info.lpar if only.lpar and info.lpar else not info.lpar or len(lpars) == 1
-                )
-                if is_same and _same_machine(info, only):
+                same = only.lpar == info.lpar if only.lpar and info.lpar else not info.lpar or len(lpars) == 1
+                if same and _same_machine(info, only):
                     other = only
                     self._matched_by[other.system] = "the machine" if info.machine else "being the only one"
             if other is not None:
