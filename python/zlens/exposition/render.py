@@ -216,15 +216,12 @@ def _values(newest: Sequence[_Newest]) -> str:
     names = list(exposition.names().system_labels)
     rows = []
     for one in newest:
-        texts = [_text(text) for text in (one.system, one.source, *map(one.labels.get, names))]
+        labels = (one.system, one.source, *map(one.labels.get, names))
+        texts = ["CAST(NULL AS VARCHAR)" if text is None else literal(text) for text in labels]
         place = [f"make_timestamptz({one.end_us})", str(one.rank)]
         rows.append(f"({', '.join([*texts[:2], *place, *texts[2:]])})")
     columns = f"system, source, interval_end, rank, {_list(names)}"
     return f"SELECT * FROM (VALUES {', '.join(rows)}) AS v({columns})"
-
-
-def _text(value: str | None) -> str:
-    return "CAST(NULL AS VARCHAR)" if value is None else literal(value)
 
 
 def _list(names: Sequence[str]) -> str:

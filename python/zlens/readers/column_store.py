@@ -137,9 +137,7 @@ class StoredTable:
         """Return the values of a column, of all rows or a range of rows."""
         self.flush_rows()
         get = self._common.get(column)
-        return (
-            map(get, self._interval[first:last]) if get is not None else self._own[column].read(first, last)
-        )
+        return map(get, self._interval[first:last]) if get else self._own[column].read(first, last)
 
     def stream(self, columns: list[str]) -> ArrowSource:
         return RowStream(self.columns, self._rows, columns)

@@ -109,9 +109,8 @@ def known_record(record: str) -> KnownRecord:
     for layout in reversed(file.layouts):
         for fields in (layout.fields, *(section.fields for section in layout.sections)):
             for field in fields:
-                if not field.reserved and (
-                    field.name not in by_name or by_name[field.name].kind == "unknown"
-                ):
+                known = by_name.get(field.name)
+                if not field.reserved and (known is None or known.kind == "unknown"):
                     by_name[field.name] = field
     by_short = {short(name): field for name, field in reversed(by_name.items())}
     return KnownRecord(file, tuple(filter(None, dict.fromkeys(subjects))), by_name, by_short)

@@ -255,9 +255,8 @@ def _report(report: ImportReport, limit: int | None) -> Iterator[str]:
     for path in report.packs:
         yield f"pack: {path}" if report.imported else f"user.toml applied to the pack {path}"
     yield from _list("did not agree", report.disagreements, limit)
-    yield from _list(
-        "of unknown kind, stored raw until user.toml defines their kind", report.unknown_kinds, limit
-    )
+    unknown = "of unknown kind, stored raw until user.toml defines their kind"
+    yield from _list(unknown, report.unknown_kinds, limit)
     yield from _list("not applied from user.toml", report.user, limit)
     skipped = [f"{skip.file}: {skip.reason}" for skip in report.skipped]
     yield from _list("skipped", skipped, limit)

@@ -160,9 +160,8 @@ def _archive(path: Path, files: PageFiles) -> None:
         message = f"the archive has a member outside its folder, {unsafe[:60]!r}, and is not opened"
         raise CatalogError(message, cure=_CURE)
     if sum(member.file_size for member in members) > MAX_UNPACKED:
-        raise CatalogError(
-            f"the archive unpacks to more than {MAX_UNPACKED:,} bytes, which no record pages have", cure=_CURE
-        )
+        message = f"the archive unpacks to more than {MAX_UNPACKED:,} bytes, which no record pages have"
+        raise CatalogError(message, cure=_CURE)
     for member in members:
         _member(path, member, files)
 

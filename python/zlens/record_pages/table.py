@@ -332,9 +332,7 @@ def _structures(items: Iterator[_Item], page: RecordPage) -> None:
             page.structures.append(parsed)
         elif parsed is None:
             row = None
-        elif (
-            current is not None and parsed.offset == 0 and current.rows and current.rows[-1].offset >= _HEADER
-        ):
+        elif current and parsed.offset == 0 and current.rows and current.rows[-1].offset >= _HEADER:
             # A section without a Structure row.
             current = Structure(parsed.name, parsed.length, False, item.line, parsed.text)
             row = None

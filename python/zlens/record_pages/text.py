@@ -78,9 +78,8 @@ def from_bytes(data: bytes, file: str) -> PageText:
         text = without_tags(text)
     text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\f", "\n")
     if len(text) > MAX_TEXT:
-        raise CatalogError(
-            "too much text for a record page", file=file, expected=f"at most {MAX_TEXT:,} letters", cure=_CURE
-        )
+        expected, message = f"at most {MAX_TEXT:,} letters", "too much text for a record page"
+        raise CatalogError(message, file=file, expected=expected, cure=_CURE)
     text = text.translate(_CONTROLS)
     for number, line in enumerate(text.split("\n"), start=1):
         if len(line) > MAX_WORD and max(map(len, line.split()), default=0) > MAX_WORD:

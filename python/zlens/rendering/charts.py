@@ -120,11 +120,9 @@ def _bars(chart: Chart, low: float, high: float) -> list[str]:
                 f"{_hover(str(place), line.name, value, chart.unit)}</rect>"
             )
         if index % every == 0:
-            middle = left + slot * 0.4
+            middle, below = left + slot * 0.4, HEIGHT - _BOTTOM + 16
             label = escape(_fitting(str(place), slot * every))
-            parts.append(
-                f'<text x="{middle:.1f}" y="{HEIGHT - _BOTTOM + 16}" text-anchor="middle">{label}</text>'
-            )
+            parts.append(f'<text x="{middle:.1f}" y="{below}" text-anchor="middle">{label}</text>')
     return parts
 
 

@@ -106,9 +106,7 @@ def intervals(
     rows = f"SELECT *, {_DAY} AS _day FROM ({_local(table, offsets)}) WHERE system IN ({system_list})"
     values = {column.name: quote(column.name) for column in columns}
     values["day"] = "strftime(DATE '1970-01-01' + CAST(_day AS INTEGER), '%Y-%m-%d')"
-    selected = ", ".join(
-        f"CAST({values[column.name]} AS {_type(column)}) AS {quote(column.name)}" for column in columns
-    )
+    selected = ", ".join(f"CAST({values[one.name]} AS {_type(one)}) AS {quote(one.name)}" for one in columns)
     order = ", ".join(["system", "interval_end", "source", *(quote(key.name) for key in _keys(table))])
     within = f"WHERE _day BETWEEN {days[0]} AND {days[1]}"
     return columns, f"SELECT {selected} FROM ({rows}) {within} ORDER BY {order}"
@@ -165,9 +163,8 @@ def buckets_sql(
     sets = ", ".join(f"({keys}, {end}, _day)" for end in _ends())
     # The columns of all levels are equal except for the text of one.
     selected = ", ".join(f"{item.sql} AS {quote(item.column.name)}" for item in bucket_columns(table, "hour"))
-    levels = " ".join(
-        f"WHEN GROUPING({end}) = 0 THEN {literal(level)}" for level, end in zip(LEVELS, _ends(), strict=True)
-    )
+    pairs = zip(LEVELS, _ends(), strict=True)
+    levels = " ".join(f"WHEN GROUPING({end}) = 0 THEN {literal(level)}" for level, end in pairs)
     return (
         f"SELECT {selected}, concat(list_position([{listed}], system), ' ', _day) AS _unit, "
         f"CASE {levels} END AS _level "

@@ -178,21 +178,19 @@ def _withheld(session: CoreSession, counters: Mapping[str, Iterable[End]]) -> di
     }
 
 
-def _observed(
-    result: Coverage, name: str, lengths: Mapping[End, float], machines: Mapping[str, str]
-) -> set[End]:
+def _observed(found: Coverage, name: str, ends: Mapping[End, float], machines: Mapping[str, str]) -> set[End]:
     """Return intervals for whose time a measure has rows from another system of the machine."""
     spans: dict[str, list[tuple[int, int]]] = {}
-    for (system, _, end), seconds in lengths.items():
+    for (system, _, end), seconds in ends.items():
         if system in machines:
             spans.setdefault(machines[system], []).append((end, end - round(seconds * 1e6)))
     for of_machine in spans.values():
         of_machine.sort()
     observed: set[End] = set()
-    for table, measures in result.feeds.items():
+    for table, measures in found.feeds.items():
         if name not in measures:
             continue
-        for interval, length_s in result.raw.get(table, {}).items():
+        for interval, length_s in found.raw.get(table, {}).items():
             system, _, end_us = interval
             of_machine = spans.get(machines.get(system, ""), [])
             following = bisect_left(of_machine, (end_us - round(length_s * 1e6) + 1, 0))

@@ -202,16 +202,14 @@ def _opened(
             raise LakeError(message, file=str(base), cure="name a new or an empty folder")
         handle = os.open(base / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
     except OSError as error:
-        raise LakeError(
-            f"cannot be written: {error.strerror or error}", file=str(base), cure="name a folder"
-        ) from None
+        message = f"cannot be written: {error.strerror or error}"
+        raise LakeError(message, file=str(base), cure="name a folder") from None
     try:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            raise LakeError(
-                "another export writes to this folder", file=str(base), cure="wait until it has ended"
-            ) from None
+            message = "another export writes to this folder"
+            raise LakeError(message, file=str(base), cure="wait until it has ended") from None
         state = _ExportState.load(base, form, tables)
         (base / _STAGING).mkdir(exist_ok=True)
         with ParquetEngine(base / _STAGING / "spill") as engine:

@@ -210,9 +210,7 @@ class LinuxCounterSource:
                 )
                 file.note("conflict", detail, reading.offset)
 
-    def _is_new(
-        self, file: _CounterFile, info: SystemInfo, end: int, counts: list[Count], offset: int
-    ) -> bool:
+    def _is_new(self, file: _CounterFile, info: SystemInfo, end: int, counts: list[Count], at: int) -> bool:
         """Return whether the time of a reading is new for a system; report a duplicate otherwise."""
         digest = hash(tuple(map(astuple, counts)))
         ends = self._ends.setdefault(id(info), {})
@@ -221,7 +219,7 @@ class LinuxCounterSource:
             return True
         path, known_digest = ends[end]
         kind, difference = compare_repeat(digest == known_digest)
-        file.note(kind, f"a sample with this timestamp was read in {path}{difference}; not read", offset)
+        file.note(kind, f"a sample with this timestamp was read in {path}{difference}; not read", at)
         return False
 
     def _cgroup(self, file: _CounterFile, name: str) -> SystemInfo | None:
@@ -277,9 +275,8 @@ class LinuxCounterSource:
     def finish(self, error: InputError | None) -> None:
         """Determine machines, intervals and systems. Raises InputError, `error` if given, without a file."""
         if not any(file.form for file in self._files):
-            raise error or InputError(
-                "this is no longer the output of a counter tool", file=self._files[0].path, expected=_EXPECTED
-            )
+            message = "this is no longer the output of a counter tool"
+            raise error or InputError(message, file=self._files[0].path, expected=_EXPECTED)
         for file, run in ((file, file.run) for file in self._files):
             for facts in self._facilities(file):
                 run.csvn = facts.csvn if run.csvn is None else run.csvn
@@ -531,10 +528,8 @@ def _lines(raw: Any, file: _CounterFile, step: Callable[[int], None]) -> Iterato
     while line := raw.readline(MAX_LINE):
         start, offset = offset, offset + len(line)
         if file.tally["header"] > MAX_STRANGE:
-            detail = (
-                f"more than {MAX_STRANGE:,} lines are not from {TITLES[file.form]}; not read from here on"
-            )
-            file.note("length", detail, start)
+            lines = f"more than {MAX_STRANGE:,} lines are not from {TITLES[file.form]}"
+            file.note("length", f"{lines}; not read from here on", start)
             return
         if file.form == "facility" and offset > MAX_FACILITY:
             file.note("length", f"only the first {MAX_FACILITY:,} bytes of such a text are read", start)

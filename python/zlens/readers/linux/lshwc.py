@@ -271,9 +271,8 @@ def _pairs(text: str, note: Note) -> Iterator[Measured]:
             counters[int(match[4])] = {}
             values["counters"].append(counters[int(match[4])])
         digits = _HEX if base == 16 else _DECIMAL
-        counters[int(match[4])][key] = (
-            value if key == "name" else int(value, base) if digits.fullmatch(value) else None
-        )
+        parsed = int(value, base) if digits.fullmatch(value) else None
+        counters[int(match[4])][key] = value if key == "name" else parsed
     if latest is not None:
         yield start, run, values
 

@@ -125,9 +125,7 @@ def _intervals(path: str) -> Iterator[_Interval]:
             text = line.decode("utf-8", "replace")
             since = None if text.startswith("#") else perf.interval(text.rstrip(), form, by)
             run_start = perf.start(text) if text.startswith("#") else None
-            if interval is not None and (
-                run_start is not None or (since is not None and since != interval.since_s)
-            ):
+            if interval and (run_start or (since is not None and since != interval.since_s)):
                 yield interval._replace(end=end)
                 interval = None
             started = run_start or started

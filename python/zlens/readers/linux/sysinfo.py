@@ -214,9 +214,8 @@ class SysinfoSource(TextSource):
                 kind, difference = compare_repeat(digest == digests[key])
                 difference = difference.replace("values", "texts")
                 detail = f"system {info.system} was already read for the same time{difference}; not read"
-                self._problems.append(
-                    Problem(info.system, NAME, snapshot.tree.path, None, SYSINFO, kind, detail, 0)
-                )
+                path = snapshot.tree.path
+                self._problems.append(Problem(info.system, NAME, path, None, SYSINFO, kind, detail, 0))
                 continue
             digests[key] = digest
             distinct.append(snapshot)

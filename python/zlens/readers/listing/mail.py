@@ -102,19 +102,15 @@ def _joined(lines: list[str], wrap: _Wrap) -> list[str]:
     joined: list[str] = []
     previous = ""
     for line in lines:
-        follows = (
-            bool(joined) and len(joined[-1]) + len(line) < wrap.whole + 2 and parse_first_line(line) is None
-        )
+        follows = bool(joined) and len(joined[-1] + line) < wrap.whole + 2 and not parse_first_line(line)
         if wrap.words and previous.endswith(" ") and follows:
             # Blanks at the ends of lines are preserved, so nothing is lost.
             joined[-1] += line
         elif wrap.words:
             word = line.split(" ", 1)[0] if line.strip() else ""
             follows = follows and bool(previous.strip()) and bool(line.strip())
-            follows_left_part = (
-                _LEFT.match(previous) is not None and _LEFT.match(line) is None and RULE.match(line) is None
-            )
-            if follows and (follows_left_part or len(previous) + _BLANKS + len(word or line) > wrap.width):
+            is_right = bool(_LEFT.match(previous)) and not (_LEFT.match(line) or RULE.match(line))
+            if follows and (is_right or len(previous) + _BLANKS + len(word or line) > wrap.width):
                 joined[-1] += f" {line}"
             else:
                 joined.append(line)

@@ -125,16 +125,14 @@ class ListingParser:
             target, report = self._target, self._report
             if target is not None and report is not None and self._can_read_rows():
                 rows = len(target.rows)
-                next_start, count = target.rows.read(
-                    data, position, number, base, controlled=self._controlled
-                )
+                end, count = target.rows.read(data, position, number, base, controlled=self._controlled)
                 if len(target.rows) > rows:
                     report.targets[target.name] = target
                 if count:
                     self._above = []
-                    last_line = data[data.rfind(b"\n", 0, next_start - 1) + 1 : next_start].strip()
+                    last_line = data[data.rfind(b"\n", 0, end - 1) + 1 : end].strip()
                     self._blank = len(last_line) <= self._controlled
-                    position, number = next_start, number + count
+                    position, number = end, number + count
                     continue
             line_end = data.find(b"\n", position)
             line_end = len(data) if line_end < 0 else line_end
@@ -228,13 +226,11 @@ class ListingParser:
         separated = headings_found.facts
         for key, cells in ((separated.table, row.cells), (separated.ratios, row.ratios)):
             if cells:
-                self._place(report, report.definition.table(key), cells, line)
+                self._add(report, report.definition.table(key), cells, line)
         report.systems.update(text for key, text in row.cells.items() if key == separated.system)
         return True
 
-    def _place(
-        self, report: ListingReport, table: ReportTable, cells: dict[str, str], line: TextLine
-    ) -> None:
+    def _add(self, report: ListingReport, table: ReportTable, cells: dict[str, str], line: TextLine) -> None:
         """Add a row of cells, each at a place of its own."""
         assert report.definition is not None
         target = self._tables.of(report.definition, table)

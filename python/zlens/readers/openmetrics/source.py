@@ -47,10 +47,8 @@ _LONGEST_INT = 18
 
 def detect(name: str, first_bytes: bytes, size: int) -> bool:
     """Return whether a file is text of one of EXPORTERS."""
-    line = (
-        rb"(?m)^(?:# (?:HELP|TYPE) )?" + re.escape(load_exporter(name).prefix.encode()) + rb"[a-z0-9_]+[ {]"
-    )
-    return re.search(line, first_bytes[:_HEAD]) is not None
+    prefix = re.escape(load_exporter(name).prefix.encode())
+    return re.search(rb"(?m)^(?:# (?:HELP|TYPE) )?%b[a-z0-9_]+[ {]" % prefix, first_bytes[:_HEAD]) is not None
 
 
 def open_files(
@@ -223,9 +221,7 @@ class ScrapeSource(TextSource):
         if address is None or label in self._apart:
             return self._apart.get(label, label)
         for known in self._known_systems:
-            addresses = {
-                identity.get("address") for first, last, identity in known.ranges if first <= time_us <= last
-            }
+            addresses = {one.get("address") for first, last, one in known.ranges if first <= time_us <= last}
             if known.recorded_name == label and address in [one.get("address") for *_, one in known.ranges]:
                 self._apart[label] = known.name
                 return known.name

@@ -579,10 +579,9 @@ class RmfListingParser:
         if self._open is not page.samples:
             self._body.set_headings([page.samples.area, page.samples.name, *page.samples.names])
             self._open = page.samples
+        areas = self._areas or [(0, 0, "")]
         for start, name, numbers in counts:
-            area = min(
-                self._areas, key=lambda area: max(area[0] - start, start - area[1], 0), default=(0, 0, "")
-            )
+            area = min(areas, key=lambda area: max(area[0] - start, start - area[1], 0))
             self._row([(area[2], 0, 0), (self._grouped(page.samples, area[2], name), 0, 0), *numbers], None)
         return True
 

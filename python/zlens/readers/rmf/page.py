@@ -120,9 +120,7 @@ class FoundHeadings(Struct, frozen=True):
             else:
                 cells_by_column[column] = (match[0], match.start(), match.end())
         if len(words) == len(self.columns):
-            return cells_by_column | {
-                name: word for (name, *_), word in zip(self.columns, words, strict=True)
-            }
+            return cells_by_column | {key: word for (key, *_), word in zip(self.columns, words, strict=True)}
         index = 0
         for text, start, end in words:
             nearest = self._nearest(index, start, end)

@@ -119,10 +119,8 @@ class PageTemplate:
         self._anchors: dict[int, int] = {}
         self._form = self._compile(lines, parsed)
         self._head = [(name, self._groups[span]) for name, span in parsed.head if span in self._groups]
-        group_by_text = dict(self._head)
-        self._key_parts = [
-            (text, group_by_text.get(name)) for name, text in zip(PLACE, header.report_key, strict=True)
-        ]
+        groups, key = dict(self._head), header.report_key
+        self._key_parts = [(text, groups.get(name)) for name, text in zip(PLACE, key, strict=True)]
         self._fields: dict[tuple[int, int], int] = {}
         self._plan: list[tuple[int, ValueCache]] = []
         self._constants: list[Any] = []
@@ -212,14 +210,12 @@ class PageTemplate:
         above: tuple[Any, ...] = ()
         rows = report.rows
         for row in self._rows:
-            row_values = row.take(values)
+            cells = row.take(values)
             for column in row.inherits:
-                if row_values[column] is None:
-                    row_values = (*row_values[:column], above[column], *row_values[column + 1 :])
-            rows.setdefault(row.section, []).append(
-                (base + match.start(row.anchor + 1), row.kind, row_values)
-            )
-            above = row_values
+                if cells[column] is None:
+                    cells = (*cells[:column], above[column], *cells[column + 1 :])
+            rows.setdefault(row.section, []).append((base + match.start(row.anchor + 1), row.kind, cells))
+            above = cells
         for section, name, index in self._values:
             report.variables.setdefault(section, {})[name] = values[index]
         report.row_count += len(self._rows)

@@ -147,9 +147,8 @@ class RmfSource(TextSource, ABC):
             message = first.refusal or "the report has no readable interval"
             if more:
                 message += f" (and {more:,} more file{'s' * (more > 1)} without an interval)"
-            raise InputError(
-                message, file=first.path, offset=first.refusal_offset, expected=self.expected, cure=first.cure
-            )
+            path, offset = first.path, first.refusal_offset
+            raise InputError(message, file=path, offset=offset, expected=self.expected, cure=first.cure)
         self._finish()
         return self
 

@@ -204,12 +204,6 @@ class SmfSource:
             self._followed = True
             self.decoder.drain(["cpu_id"])
 
-    def _drain(self) -> None:
-        """Decode all records once, and compare subtypes that report the same data."""
-        if not self._drained and self._counted:
-            self._followed = self._drained = True
-            self.decoder.drain(None, True)
-
     def changes(self) -> list[dict[str, Any]]:
         """Return the changes; processors of a system that changed at the same time share a row."""
         self._follow()
@@ -238,8 +232,10 @@ class SmfSource:
 
     def problems(self, *, complete: bool = False) -> list[Problem]:
         """Return the problems of framing and decoding; `complete` decodes all records first."""
-        if complete:
-            self._drain()
+        if complete and not self._drained and self._counted:
+            # Decode all records once, and compare subtypes that report the same data.
+            self._followed = self._drained = True
+            self.decoder.drain(None, True)
         problems = [*self._problems, *self._file_problems()]
         problems += decoding_problems(self.decoder.problems(), NAME) if self._counted else []
         return problems + list(self.sections.problems(complete=complete))

@@ -48,13 +48,11 @@ class SectionTables:
         #: Layouts of which there are records, in the order in which their intervals count.
         self.layouts = sorted(found, key=lambda layout: layout.interval.layer)
         self.tables: dict[str, list[RawTable]] = {
-            facts.table: [
-                DecodedTable(
-                    facts.table, partial(_columns, layout, facts), partial(self._stream, facts.table)
-                )
+            kind.table: [
+                DecodedTable(kind.table, partial(_columns, layout, kind), partial(self._stream, kind.table))
             ]
             for layout in found
-            for facts in layout.sections
+            for kind in layout.sections
         }
 
     @cached_property
@@ -116,9 +114,8 @@ def _add_intervals(group: SmfSystem, layout: smf_sections.SmfLayout, intervals: 
     new_intervals = []
     for end_us, seconds, short, records in intervals:
         is_short = not of_jobs and seconds is not None and usual_s and seconds < SHORT * usual_s
-        new_intervals.append(
-            Interval(end_us, seconds, "short" if short or is_short else None, records, time.layer)
-        )
+        mark = "short" if short or is_short else None
+        new_intervals.append(Interval(end_us, seconds, mark, records, time.layer))
     if info.intervals or not of_jobs:
         # A job may have started long before, so only the ends of its intervals are times of the system.
         first_us = min(each.end_us if of_jobs else each.start_us for each in new_intervals)

@@ -151,9 +151,8 @@ def set_intervals(group: SmfSystem, leap: int) -> None:
             seconds = (end - start) / 4096e6 if start is not None else None
             # A counter since the start of the run has a difference only from the second record on.
             samples = sum(each.records for each in cluster if not covered or each.subtype == first_subtype)
-            info.intervals.append(
-                Interval(unix_us_from_tod(end, leap), seconds, flag(seconds, info.nominal_s), samples)
-            )
+            end_us, mark = unix_us_from_tod(end, leap), flag(seconds, info.nominal_s)
+            info.intervals.append(Interval(end_us, seconds, mark, samples))
         previous_end = end
     if clusters:
         firsts = [interval.start or interval.end for interval in clusters[0]]

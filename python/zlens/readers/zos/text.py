@@ -275,10 +275,8 @@ class ZosTextSource(TextSource):
             other = zos.get(info.system)
             if other is None and len(zos) == 1:
                 (only,) = zos.values()
-                is_same = (
-                    only.lpar == info.lpar if only.lpar and info.lpar else not info.lpar or len(lpars) == 1
-                )
-                if is_same and _same_machine(info, only):
+                same = only.lpar == info.lpar if only.lpar and info.lpar else not info.lpar or len(lpars) == 1
+                if same and _same_machine(info, only):
                     other = only
                     self._matched_by[other.system] = "the machine" if info.machine else "being the only one"
             if other is not None:
@@ -334,10 +332,8 @@ class ZosTextSource(TextSource):
             location = "in this file" if first.file is statement.file else f"in {first.file.path}"
             start = statement.message.start
             detail = f"{texts.TITLES[start.id]}: already read {location}{difference}; not read again"
-            path = statement.file.path
-            self._repeats.append(
-                Problem(statement.info.system, NAME, path, start.offset, start.id, kind, detail)
-            )
+            system, path = statement.info.system, statement.file.path
+            self._repeats.append(Problem(system, NAME, path, start.offset, start.id, kind, detail))
         return list(statements_by_identity.values())
 
     def _identity(self, statement: _LocatedMessage) -> tuple[Any, ...]:

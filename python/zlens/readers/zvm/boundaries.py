@@ -75,9 +75,8 @@ class MonwriteBoundaryReader(BoundaryReader):
         for file in files:
             for first, others in _continuations(file, self._plans.values()).items():
                 selected.update(others if first in selected else ())
-        samples = {
-            (row["domain"], row["record"]) for file in files for row in file.inventory() if row["sample"]
-        }
+        rows = (row for file in files for row in file.inventory() if row["sample"])
+        samples = {(row["domain"], row["record"]) for row in rows}
         writer = MonwriteWriter(path)
         with open(name, "rb", buffering=0) as data:
             records = (_record(data.fileno(), offset, name) for offset in sorted(selected))
