@@ -10,7 +10,7 @@ from zlens.catalog import cpumf, generations
 from zlens.catalog.raw_columns import RawColumn
 from zlens.inputs.options import Options
 
-NUMBERS = [n for each in cpumf.sets().values() for n in range(each.first, each.first + each.max_size)]
+NUMBERS = [number for each in cpumf.sets().values() for number in each.numbers]
 
 #: Columns from the SMF 113 reader: header, identity, and the difference of each counter number.
 COLUMNS = (

@@ -7,7 +7,7 @@ import glob
 import io
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
@@ -30,13 +30,10 @@ def add_options(parser: argparse.ArgumentParser, *, default: str | None = "text"
 
 
 def add_format(
-    parser: argparse.ArgumentParser,
-    choices: Sequence[str] = ("text", "csv", "json", "html"),
-    default: str | None = "text",
-    help: str = "output format (text)",
+    parser: argparse.ArgumentParser, default: str | None = "text", help: str = "output format (text)"
 ) -> None:
     """Add --format."""
-    parser.add_argument("--format", choices=choices, default=default, help=help)
+    parser.add_argument("--format", choices=("text", "csv", "json", "html"), default=default, help=help)
 
 
 def refuse_overwrite(arguments: argparse.Namespace) -> None:
