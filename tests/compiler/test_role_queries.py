@@ -37,3 +37,24 @@ def test_all_systems_are_read_together_if_formulas_are_equal() -> None:
     query = rows("processor", ["cpu_id"], PROCESSORS, {"6.3": ["C"], "7.3": ["D"]})
     assert query.sql.count('FROM "d0r2"') == 1
     assert " IN (" not in query.sql
+
+
+def test_values_that_no_table_gives_have_no_bounds() -> None:
+    """Only z/OS records the time without a wait; both values must not exceed the time online."""
+    given, missing = (
+        rows("processor", [name], PROCESSORS, RELEASES) for name in ("user_time", "mvs_busy_time")
+    )
+    assert 'r."user_time" < 0' in given.sql
+    assert 'r."mvs_busy_time" < 0' not in missing.sql
+
+
+def test_no_value_is_impossible_without_records() -> None:
+    query = rows("address_space", ["impossible"], {}, RELEASES)
+    with duckdb.connect() as database:
+        database.execute(
+            "CREATE TABLE _interval (system VARCHAR, source VARCHAR, interval_end TIMESTAMPTZ, "
+            "seconds DOUBLE, flag VARCHAR, gap_end TIMESTAMPTZ)"
+        )
+        found = database.sql(f"SELECT impossible FROM ({query.sql})")
+        assert found.types == ["VARCHAR"]
+        assert found.fetchall() == []

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from zlens.catalog import expressions
-from zlens.catalog.roles import IMPOSSIBLE, Entity, Role, bounded_entities, entity
+from zlens.catalog.roles import IMPOSSIBLE, Entity, Role, RoleOrigin, bounded_entities, entity
 
 #: Allowed excess of a value over its limit: a factor, and seconds of short intervals.
 _TOLERANCE, _SLACK = "1.02e0", "0.05e0"
 
 
-def bounded_roles(role_entity: Entity, roles: list[Role]) -> list[Role]:
-    """Return the requested roles with a limit; all of the entity if its impossible values are requested."""
+def bounded_roles(role_entity: Entity, roles: list[Role], origins: list[RoleOrigin]) -> list[Role]:
+    """Return the requested roles with a limit that one of the origins provides.
+
+    These are all of the entity if its impossible values are requested.
+    """
     requested = role_entity.roles.values() if any(role.name == IMPOSSIBLE for role in roles) else roles
-    return [role for role in requested if role.is_bounded]
+    provided = {name for origin in origins for name in origin.roles}
+    return [role for role in requested if role.is_bounded and role.name in provided]
 
 
 def beyond(value: str, limit: str | None) -> str:

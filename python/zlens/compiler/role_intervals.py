@@ -85,7 +85,7 @@ class ValueSql:
     def __getitem__(self, role: Role) -> str:
         if role.name == IMPOSSIBLE:
             texts = [*map(self._impossible, self.bounds), *([f"r.{BROKEN}"] if self.names_broken else [])]
-            return f"nullif(concat_ws(', ', {', '.join(texts)}), '')"
+            return f"nullif(concat_ws(', ', {', '.join(texts)}), '')" if texts else "NULL::VARCHAR"
         value = self.plain(role)
         return (
             f"CASE WHEN {self.is_impossible_sql(role)} THEN NULL ELSE {value} END"

@@ -85,7 +85,8 @@ def rows(
         for role in role_entity.roles.values()
         if role.name in requested or (summed and role.name in role_entity.key)
     ]
-    bounds = bounded_roles(role_entity, roles)
+    known = origins(name, tables)
+    bounds = bounded_roles(role_entity, roles, known)
     shown = roles
     read_by_bounds = {role.name for role in bounds}
     read_by_bounds.update(*(expressions.names(role.within) for role in bounds if role.within))
@@ -96,7 +97,6 @@ def rows(
     ]
     result = RoleQuery()
     parts = []
-    known = origins(name, tables)
     # The counters of a subject that began within an interval were counted entirely within it.
     since = [role for role in roles if any(_counts_since(origin, role) for origin in known)]
     long = [] if role_entity.lasting else [role for role in roles if _needs_layer(role, known, since)]
@@ -109,7 +109,7 @@ def rows(
     union = "\nUNION ALL\n".join(parts) or _no_rows(role_entity, roles)
     values = ValueSql(since, long, bounds, result, lasting=role_entity.lasting, names_broken=names_broken)
     if role_entity.lasting:
-        result.sql = lasting_rows(shown, union, values) if bounds else union
+        result.sql = lasting_rows(shown, union, values) if bounds or shown != roles else union
         return result
     result.sql = (
         sum_rows(role_entity, shown, union, result, values)

@@ -1,4 +1,3 @@
--- materialized
 -- _power_model: power of the processors of a partition at rest, and what each adds while it is used: the line of least
 -- squares through the mean power of its intervals by the processors used in them, with standard errors. `refused` is
 -- why it does not hold: then the power at rest is not known. Each local day has a line of its own, so that measures by day
