@@ -401,6 +401,15 @@ def mutated(text: str, chance: random.Random) -> bytes:
     return bytes(data)
 
 
+def test_overlapping_arrays_are_no_section() -> None:
+    page = next((seed for seed in SEEDS if "STOBPG_PGDBM(1:20)" in seed), "")
+    [section] = layout_of(page).sections
+    assert section.offset == 20
+    overlapping = re.sub(r"100( +)64( +Unsigned +4 +STOBPG_PGDBM)", r"180\1B4\2", page)
+    assert overlapping != page
+    assert layout_of(overlapping).sections == ()
+
+
 def test_mutated_pages_give_valid_layout_or_error() -> None:
     chance = draws(20261121)
     refused, tried = 0, iterations(3_000, 300)

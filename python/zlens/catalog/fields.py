@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from itertools import pairwise
 from typing import Annotated
 
 from msgspec import Meta, field
@@ -202,12 +203,15 @@ class MonitorSection(SectionKeys, frozen=True, kw_only=True):
         return bool(self.match or self.within or self.arrays or self.join)
 
     def placed(self, fields: Iterable[MonitorField]) -> MonitorSection | None:
-        """Return the section located by its arrays among these fields; None if they are missing."""
+        """Return the section located by its arrays in these fields; None if they are missing or overlap."""
         by_name = {field.name: field for field in fields}
         arrays = [(name, by_name[array]) for name, array in self.arrays if array in by_name]
         if not self.arrays or len(arrays) < len(self.arrays):
             return None if self.arrays else self
-        first = min(array.offset for _, array in arrays)
+        ordered = sorted((array for _, array in arrays), key=lambda array: array.offset)
+        if any(before.end > after.offset for before, after in pairwise(ordered)):
+            return None
+        first = ordered[0].offset
         elements = tuple(
             replace(array, name=name, offset=array.offset - first, count=1, overlay=False)
             for name, array in arrays
