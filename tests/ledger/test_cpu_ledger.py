@@ -190,7 +190,7 @@ def test_cost_of_a_transaction_is_the_same_everywhere(
     accounts = json.loads(capsys.readouterr().out)["tables"]["accounts"]["rows"]
     assert main(["report", "chargeback", str(demo_files[2]), "--format", "json"]) == 0
     for rows in (accounts, json.loads(capsys.readouterr().out)):
-        [row] = [row for row in rows if row["subject"] == "CICSHI"]
+        [row] = [row for row in rows if row.get("subject") == "CICSHI"]
         assert row["per_transaction"] == pytest.approx(cost)
     query = "SELECT sum(per_transaction * transactions) / sum(transactions) FROM ledger"
     [(by_interval,)] = demo_session.sql(f"{query} WHERE subject = 'CICSHI' AND ledger = 'cpu'").rows

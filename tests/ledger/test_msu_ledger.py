@@ -13,6 +13,7 @@ import zlens
 from iterations import draws
 from zlens.api import Session
 from zlens.catalog.ledgers import load_ledger
+from zlens.cli import main
 from zlens.errors import InputError
 from zlens.ledger import answer, msu_peaks, prices
 from zlens.ledger.rows import LedgerRow, ledger_rows
@@ -125,6 +126,19 @@ def test_missing_class_is_not_attributed_and_named(tmp_path: Path) -> None:
     assert (missing["partition"], missing["system"], missing["class"]) == ("LPA", "SYSA", "BATCH")
     assert (missing["seen_in"], missing["amount"]) == ("SMF 30", pytest.approx(lost))
     assert set(imbalances(load_ledger("msu"), leak).values()) == {0.0}
+
+
+def test_answer_of_a_lake_is_that_of_its_files(tmp_path: Path) -> None:
+    """Queries of a lake run in a database of their own, that of missing classes reads helpers too."""
+    path, lake = written(tmp_path / "days.smf", machine([1.0, 2.0, 1.5], reported=False)), tmp_path / "lake"
+    assert main(["import", str(path), "--lake", str(lake)]) == 0
+    found = []
+    for name in (path, lake):
+        with zlens.open([name]) as session:
+            tables = answer.solve(session._core, "msu").tables
+            found.append({table.key: table.rows for table in tables})
+    assert found[0]["missing"]
+    assert found[0] == found[1]
 
 
 def brute_force(used: Sequence[float]) -> dict[int, float]:

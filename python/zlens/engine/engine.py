@@ -397,7 +397,13 @@ class Engine:
             if isolated.has(name, wanted if typed is None else [column for column, _ in typed]):
                 return None
             return table.fill(f"memory.main.{expressions.quote(name)}")
-        types = [column for column in schema.columns(name) or () if column[0] in wanted]
+        columns = schema.columns(name)
+        if columns is None:
+            # The types of a helper are those of its statement.
+            source = self.store.cursor()
+            relation = source.sql(f"FROM ({self._rows_of(source, table)})")
+            columns = list(zip(relation.columns, map(str, relation.types), strict=True))
+        types = [column for column in columns if column[0] in wanted]
         condition = condition_on(statement.tree, name, wanted)
 
         def rows(source: Connection) -> str:
