@@ -25,7 +25,7 @@ def test_listed_long_tests_exist() -> None:
     lines = long_tests.LIST.read_text(encoding="utf-8").splitlines()
     assert lines == sorted(set(lines))
     for line in lines:
-        module, function = line.split("[")[0].split("::")[:2]
+        module, *_, function = line.split("[")[0].split("::")
         assert re.search(
             rf"^ *(async )?def {function}\(", (TESTS / module).read_text("utf-8"), re.MULTILINE
         ), line
