@@ -98,7 +98,7 @@ def of_reader(module: ModuleType) -> Callable[[str], Hashable]:
 def of_throughput(path: str) -> Hashable:
     found = throughput.read(path)
     assert all(row.end_us > row.start_us for row in found.rows)
-    return tuple(one.meaning for one in found.taken), len(found.rows).bit_length(), found.local
+    return tuple(one.meaning for one in found.columns), len(found.rows).bit_length(), found.local
 
 
 def _shape(sentence: str) -> str:

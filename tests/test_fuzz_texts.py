@@ -38,6 +38,14 @@ def test_damaged_inputs(harness: dict[str, Any], capsys: pytest.CaptureFixture[s
     assert f"{target}: 25 inputs" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("target", TARGETS)
+def test_complete_inputs_of_targets_are_read(harness: dict[str, Any], target: str, tmp_path: Path) -> None:
+    read, complete = harness["seeds"]()[target]
+    for data in complete:
+        (tmp_path / "input").write_bytes(data)
+        read(str(tmp_path / "input"))
+
+
 def test_every_fuzz_target_runs(harness: dict[str, Any]) -> None:
     assert set(harness["seeds"]()) == set(TARGETS)
 
