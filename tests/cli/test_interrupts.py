@@ -62,6 +62,13 @@ def _run(command: str, given: dict[str, str], new: Path) -> int:
     return cli.main([command, *words])
 
 
+def _ignores_errors(frame: FrameType | None) -> bool:
+    """Return whether Python ignores what is raised here: in finalizers, and hooks of its collector."""
+    while frame is not None and frame.f_code.co_name not in ("__del__", "gc_callback"):
+        frame = frame.f_back
+    return frame is not None
+
+
 class Interrupt:
     """Raises SIGINT once in this thread, at a call of a Python function."""
 
@@ -72,6 +79,8 @@ class Interrupt:
         if event == "call" and self.left > 0:
             # A server that waits for requests calls little else.
             self.left = 0 if frame.f_code.co_name == "on_tick" else self.left - 1
+            if not self.left and _ignores_errors(frame):
+                self.left = 1
             if not self.left:
                 sys.setprofile(None)
                 signal.raise_signal(signal.SIGINT)

@@ -1,6 +1,7 @@
 //! Feeds the hardware counters with segments of work and their cache context.
 
-use crate::counters::{Counters, Distance, RunSegment, Sharers};
+use crate::counters::Counters;
+use crate::run_segment::{Distance, RunSegment, Sharers};
 use crate::state::{Counting, NO_INDEX};
 use crate::world::World;
 

@@ -32,11 +32,11 @@
 //! add up to L1 misses, and what happens in problem state is at most all that happens.
 
 use crate::hardware::{Caches, Costs, Role, SOURCES, Side, Source, Table};
+use crate::profile::{LINES_PER_MIB, Profile};
+use crate::run_segment::{Held, PacedSegment, RunSegment, Sharers, Surroundings};
 use crate::scenario::Memory;
 use crate::time::{MICROSECOND, Ratio, Ticks};
 
-/// Lines of 256 bytes in a MiB.
-const LINES_PER_MIB: f64 = 4_096.0;
 /// Sources of lines left on the previous core, changed by another core, and in memory, by distance.
 const LEFT: [Source; 3] = [Source::Chip, Source::Drawer, Source::Machine];
 const CHANGED: [Source; 3] = [
@@ -48,130 +48,6 @@ const CHANGED: [Source; 3] = [
 const MOST_INSTRUCTIONS: f64 = 1e9;
 /// Place of the cost of each source.
 const LEVELS: [usize; SOURCES] = [0, 1, 1, 2, 2, 3, 3, 4, 4, 4];
-
-/// Distance of a move of a virtual CPU, or between two cores.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Distance {
-    /// The same chip.
-    Chip,
-    /// Another chip of the drawer.
-    Drawer,
-    /// Another drawer.
-    Machine,
-}
-
-impl Distance {
-    /// All of them, from near to far.
-    pub const ALL: [Self; 3] = [Self::Chip, Self::Drawer, Self::Machine];
-}
-
-/// The character of memory references on a machine.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Profile {
-    shared: f64,
-    /// Cycles per instruction without misses, and with those of a virtual CPU alone on the machine.
-    perfect: f64,
-    alone: f64,
-    /// L1 misses per instruction, and how fast misses grow with `1/√S`.
-    l1_misses: f64,
-    slope: f64,
-    footprint: f64,
-    of_footprint: f64,
-    /// Lines that are used again after a move.
-    kept: f64,
-    /// Cryptographic functions per cycle, and the part of time that they take.
-    crypto: f64,
-    crypto_busy: f64,
-}
-
-impl Profile {
-    /// Misses per instruction beyond a cache, from `1/√S` of its size.
-    fn beyond(&self, of_size: f64) -> f64 {
-        (self.slope * (of_size - self.of_footprint)).clamp(0.0, self.l1_misses)
-    }
-
-    /// Cycles per instruction of a virtual CPU alone on the machine.
-    #[must_use]
-    pub const fn cycles_alone(&self) -> f64 {
-        self.alone
-    }
-
-    /// Mean misses per instruction beyond a cache with so much of its lines, in MiB, over the next instructions: each line that
-    /// misses comes to it, until all of it or of the footprint is there.
-    fn filling(&self, held: f64, size: f64, instructions: f64) -> f64 {
-        let most = size.min(self.footprint);
-        let at_end = self.beyond(1.0 / most.sqrt());
-        if held >= most {
-            return at_end;
-        }
-        let at_first = self.beyond(1.0 / held.sqrt());
-        let per_instruction = 1.5 * self.slope / LINES_PER_MIB;
-        let begin = held * held.sqrt();
-        let full = (most * most.sqrt() - begin) / per_instruction;
-        let lines = if instructions < full {
-            two_thirds_power(begin + per_instruction * instructions) - held
-        } else {
-            most - held + (instructions - full) * at_end / LINES_PER_MIB
-        };
-        let mean = lines * LINES_PER_MIB / instructions;
-        // Without the part of the law that depends on the footprint, the mean is too large near its end.
-        if mean < at_first {
-            mean.max(at_end)
-        } else {
-            at_first
-        }
-    }
-}
-
-/// Cores that run the same system, as parts of all of them (including the own one) by distance.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Sharers([f64; 3]);
-
-impl Sharers {
-    /// Of this many other cores.
-    #[must_use]
-    pub fn new(cores: [u32; 3]) -> Self {
-        let all = 1.0 + cores.iter().map(|cores| f64::from(*cores)).sum::<f64>();
-        Self(cores.map(|cores| f64::from(cores) / all))
-    }
-}
-
-/// Something that ran on a thread.
-#[derive(Clone, Copy, Debug)]
-pub struct RunSegment<'p> {
-    /// Character of its memory references.
-    pub memory: &'p Profile,
-    /// Time that the thread ran.
-    pub ticks: Ticks,
-    /// Work that was done, as time that it takes at the speed of a single thread; at most `ticks`.
-    pub work: Ticks,
-    /// Part of `ticks` in problem state.
-    pub problem: Ticks,
-    /// Part of `ticks` in which both threads of the core ran.
-    pub both: Ticks,
-    /// The virtual CPU ran on another core before, so far away.
-    pub moved: Option<Distance>,
-    /// Footprint of what else runs on the chip, in MiB.
-    pub other_work_on_chip: f64,
-    /// Other cores that run the same system.
-    pub sharers: Sharers,
-}
-
-/// What a virtual CPU has in the caches of its core, chip and drawer, and at most in that of another drawer, in MiB.
-pub type Held = [f64; 4];
-
-/// The work on a thread, and what is around it.
-#[derive(Clone, Copy, Debug)]
-pub struct Surroundings<'p> {
-    pub memory: &'p Profile,
-    pub held: Held,
-    /// What the other thread of the core runs.
-    pub sibling: Option<(&'p Profile, Held)>,
-    pub sharers: Sharers,
-    /// Work to the next boundary, and time to the end of the slice.
-    pub work: Ticks,
-    pub slice: Ticks,
-}
 
 /// How work on a thread proceeds, until something around it changes.
 #[derive(Clone, Copy, Debug, Default)]
@@ -201,24 +77,6 @@ impl Pace {
     pub fn single(&self) -> Ratio {
         Ratio::from_f64(self.single / self.cpi)
     }
-}
-
-/// What a thread did at a pace.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct PacedSegment {
-    /// Time that it ran; part of it in CP, and in problem state.
-    pub ticks: Ticks,
-    pub cp: Ticks,
-    pub problem: Ticks,
-    /// Work of the guest, at the speed alone on the machine.
-    pub work: Ticks,
-    /// Whether both threads of the core ran.
-    pub both: bool,
-    /// Part of the time in CP in which it fetched lines that other cores had changed, and these, by distance.
-    pub fetching: Ticks,
-    pub changed: [f64; 3],
-    /// Part of the time in CP in which it spun on a lock.
-    pub spinning: Ticks,
 }
 
 /// Cycles of ticks, exactly.
@@ -317,22 +175,6 @@ impl Recent {
             ^ sharers.0[0].to_bits().rotate_left(14);
         (mixed.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - Self::BITS)) as usize
     }
-}
-
-/// A power, of square roots, which are the same on every machine.
-fn two_thirds_power(base: f64) -> f64 {
-    if base <= 0.0 {
-        return 0.0;
-    }
-    // 2/3 is nearly 1/2 + 1/8 + 1/32 + 1/128; a step of Newton's method does the rest.
-    let mut guess = 1.0;
-    let mut part = base;
-    for _ in 0..4 {
-        part = part.sqrt();
-        guess *= part;
-        part = part.sqrt();
-    }
-    (2.0 * guess + base * base / (guess * guess)) / 3.0
 }
 
 /// The counters of all threads.

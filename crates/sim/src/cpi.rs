@@ -10,7 +10,8 @@
 //! They are in physical caches: other partitions displace them, too, and a logical core that PR/SM moves leaves them behind.
 //! What CP does for a virtual CPU takes as much longer as the virtual CPU's own instructions.
 
-use crate::counters::{Counters, Held, PacedSegment, Surroundings};
+use crate::counters::Counters;
+use crate::run_segment::{Held, PacedSegment, Surroundings};
 use crate::state::{CpuState, NO_INDEX, Paces, Remains, VcpuTimes};
 use crate::time::Ticks;
 use crate::world::World;

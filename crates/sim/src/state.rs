@@ -7,7 +7,9 @@ mod transactions;
 mod vectors;
 mod waits;
 
-use crate::counters::{Counters, Pace, Profile, Sharers};
+use crate::counters::{Counters, Pace};
+use crate::profile::Profile;
+use crate::run_segment::Sharers;
 use crate::time::Ticks;
 use crate::unpark_policy::{PeerPartition, Unparker};
 

@@ -4,8 +4,10 @@ mod builders;
 
 use builders::{CACHES, COSTS};
 use proptest::prelude::*;
-use zlens_sim::counters::{Counters, Distance, Profile, RunSegment, Sharers};
+use zlens_sim::counters::Counters;
 use zlens_sim::hardware::{Role, Side, Table};
+use zlens_sim::profile::Profile;
+use zlens_sim::run_segment::{Distance, RunSegment, Sharers};
 use zlens_sim::scenario::Memory;
 use zlens_sim::time::{MICROSECOND, Ticks};
 

@@ -3,8 +3,9 @@
 mod builders;
 
 use builders::{CACHES, COSTS, alone, load, partition, run, scenario, system, user};
-use zlens_sim::counters::{Counters, Sharers, Surroundings};
+use zlens_sim::counters::Counters;
 use zlens_sim::hardware::Costs;
+use zlens_sim::run_segment::{Sharers, Surroundings};
 use zlens_sim::scenario::{HardwareCounters, Memory, Scenario, Step, Transaction, User};
 use zlens_sim::world::World;
 

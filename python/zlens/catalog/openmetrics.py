@@ -43,7 +43,7 @@ class ExporterMetric(FactTable, frozen=True):
     column: RawColumn
     earlier: Annotated[str, doc("its name in earlier releases")] = ""
     scale: Annotated[float, doc("the factor of its values")] = 1.0
-    none: Annotated[float | None, doc("the value that means there is none")] = None
+    none: Annotated[float | None, doc("the value that stands for no value")] = None
     codes: Annotated[str | None, doc("the table of codes with words for its values")] = None
     alone: Annotated[bool, doc("whether a value is of all processor types together")] = False
 

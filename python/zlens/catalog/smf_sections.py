@@ -182,7 +182,7 @@ class SmfLayout(FactTable, frozen=True):
         ""
     )
     time: Annotated[RecordTime | None, doc("the interval and the time zone")] = None
-    system: Annotated[WriterFields, doc("what the record tells of its system")] = WriterFields()
+    system: Annotated[WriterFields, doc("fields that identify its system")] = WriterFields()
     broken: Annotated[BrokenRecords | None, doc("how split records are reassembled")] = None
     identity: Annotated[
         dict[str, str], doc("columns that distinguish streams of records of one system name")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from keyword import iskeyword
@@ -130,7 +131,7 @@ def build(*, configured: bool = False) -> argparse.ArgumentParser:
     return parser
 
 
-class _PrintAction(argparse.Action):
+class _PrintAction(argparse.Action, ABC):
     """An option that prints a text instead of running the command."""
 
     def __init__(self, option_strings: list[str], dest: str, help: str | None = None) -> None:
@@ -140,8 +141,9 @@ class _PrintAction(argparse.Action):
         print(self.text(parser, namespace), end="")
         parser.exit()
 
+    @abstractmethod
     def text(self, parser: CommandParser, namespace: argparse.Namespace) -> str:
-        raise NotImplementedError
+        """Return the text."""
 
 
 class _Help(_PrintAction):
