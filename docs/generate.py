@@ -67,7 +67,7 @@ def fact_tables() -> dict[str, type]:
     from zlens.catalog.glossary import Glossary
     from zlens.catalog.groups import Grouping
     from zlens.catalog.interval_flags import IntervalLimits
-    from zlens.catalog.layout_file import RecordTable
+    from zlens.catalog.layout_file import LayoutSource, RecordTable, SyntheticTable
     from zlens.catalog.ledgers import Ledger
     from zlens.catalog.listings import ListingsFile
     from zlens.catalog.measures import AliasFile, MeasureFile
@@ -164,8 +164,10 @@ def fact_tables() -> dict[str, type]:
         "zvm/differences": DifferenceFile,
         "zvm/events": EventFile,
         "zvm/page_words": RuleFile,
+        "zvm/layout_sources": dict[str, LayoutSource],
         "zvm/records": RecordTable,
         "zvm/resets": ResetFile,
+        "zvm/sim": SyntheticTable,
     }
 
 

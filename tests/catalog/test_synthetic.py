@@ -19,19 +19,8 @@ NOWHERE = Path(__file__).parent / "no packs here"
 
 OWN = (
     """\
-record = "D0R2"
-dsect = "MRSYTPRP"
-title = "Processor Data (Per Processor)"
-kind = "sample"
-subject = ["SYTPRP_PFXCPUAD"]
-subject_kind = "processor"
-
-[[layout]]
-release = "zlens-sim"
 length = 40
-complete = true
 source = "zlens' own layout"
-status = "constructed"
 fields = [
     { name = "SYTPRP_PFXCPUAD", at = 20, len = 2, type = "unsigned", KIND "identifier", STATED },
     { name = "*", at = 22, len = 2 },
@@ -167,12 +156,9 @@ def test_info_names_synthetic_pack(own: Path, tmp_path: Path, capsys: pytest.Cap
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ('"zlens-sim"', '"7.3"', "and only it"),
-        ('status = "constructed"', 'status = "verified"', "zlens assigns the offsets"),
-        ('dsect = "MRSYTPRP"', 'dsect = "MRSYTXXX"', "MRSYTPRP"),
         ('kind = "timer"', 'kind = "counter"', "SYTPRP_PFXUTIME is a timer"),
         ("length = 40", "length = 44", "no field covers bytes 40 to 44"),
-        ('record = "D0R2"', 'record = "D0R3"', "name it d00r03.toml"),
+        ("length = 40", 'extends = "7.9"\nlength = 40', 'extends is "7.9"'),
     ],
 )
 def test_check_finds_invalid_synthetic_layout(own: Path, old: str, new: str, words: str) -> None:
@@ -183,14 +169,39 @@ def test_check_finds_invalid_synthetic_layout(own: Path, old: str, new: str, wor
 
 
 def test_synthetic_layout_needs_real_record_file(own: Path) -> None:
-    (own / "d00r99.toml").write_text(OWN.replace('"D0R2"', '"D0R99"'), encoding="utf-8")
+    (own / "d00r99.toml").write_text(OWN, encoding="utf-8")
     assert any("no real layout file describes D0R99" in str(one) for one in check.check(NOWHERE))
 
 
 def test_real_layout_cannot_use_synthetic_release(own: Path, tmp_path: Path) -> None:
+    text = (layouts.monitor_root() / "d00r02.toml").read_text(encoding="utf-8")
     path = tmp_path / "d00r02.toml"
-    path.write_text(OWN, encoding="utf-8")
+    path.write_text(text.replace('release = "5.3"', 'release = "zlens-sim"'), encoding="utf-8")
     assert any("and only it" in finding.what for finding in check.check_file(path, "7.3"))
+
+
+def test_synthetic_layout_extends_real_one(own: Path) -> None:
+    """Own fields take the bytes of those at the same place; the others and the subject are the record's."""
+    path = own / "d00r02.toml"
+    path.write_text(OWN.replace("length = 40", 'extends = "5.3"\nlength = 108'), encoding="utf-8")
+    layouts.clear_cache()
+    (layout,) = layouts.sim_layouts("D0R2")
+    real = next(one for one in layouts.layouts("D0R2", NOWHERE) if one.release == "5.3")
+    names = [field.name for field in layout.fields]
+    assert names[:5] == ["SYTPRP_PFXCPUAD", "*", "SYTPRP_ZLOWN", "SYTPRP_PFXUTIME", "SYTPRP_PFXTMSYS"]
+    assert names[5:] == [field.name for field in real.fields if field.offset > 40]
+    assert (layout.subject, layout.subject_kind, layout.status) == (real.subject, "processor", "constructed")
+    assert check.check_sim(path) == []
+
+
+def test_synthetic_layout_keeps_other_sections(own: Path) -> None:
+    real = layouts.layouts("D0R16", NOWHERE)[0]
+    (own / "d00r16.toml").write_text(
+        f'extends = "{real.release}"\nlength = {real.length}\nsource = "zlens\' own layout"\n',
+        encoding="utf-8",
+    )
+    layouts.clear_cache()
+    assert layouts.sim_layouts("D0R16")[0].sections == real.sections
 
 
 @pytest.mark.parametrize("record", layouts.sim_records())

@@ -109,6 +109,6 @@ def test_stated_default_is_found() -> None:
     menu = {"number": "X", "name": "", "title": "T", "groups": []}
     file = {"source": "s", "status": "derived", "note": "n", "groups": {}, "menu": [menu]}
     assert [*stated_defaults(file, TABLES["menus"])] == []
-    layout = {"release": "7.3", "length": 20, "complete": False, "source": "s", "status": "verified"}
+    layout = {"release": "7.3", "length": 20, "variable": False, "source": "s", "status": "verified"}
     record = {"record": "D0R2", "dsect": "X", "title": "T", "kind": "sample", "layout": [layout]}
-    assert [*stated_defaults(record, TABLES["zvm/records"])] == ["layout[1].complete"]
+    assert [*stated_defaults(record, TABLES["zvm/records"])] == ["layout[1].variable"]

@@ -55,15 +55,13 @@ STATUS: tuple[str, ...] = get_args(Status)
 CLASSES = ("sample", "event", "sample-config", "event-config", "event+sample", "event+sample-config")
 
 
+RecordId = Annotated[str, Meta(pattern=r"^D\d{1,2}R\d{1,5}$", title="a monitor record: an id such as D0R2")]
+
+
 class HeadKeys(FactTable, frozen=True, kw_only=True):
     """Keys that a record has in its file and without its fields."""
 
-    record: Annotated[
-        str,
-        Meta(
-            pattern=r"^D\d{1,2}R\d{1,5}$", title="a monitor record: an id such as D0R2", description="its id"
-        ),
-    ]
+    record: Annotated[RecordId, doc("its id")]
     dsect: Annotated[str, doc("the name of its page")]
     title: Annotated[str, doc("title")]
     kind: Annotated[str, doc("sample or event")]
@@ -199,6 +197,14 @@ def record_of_table(table: str) -> str | None:
 def file_name(record: str) -> str:
     domain, number = record_key(record)
     return f"d{domain:02}r{number:02}.toml"
+
+
+def record_of_file(name: str) -> str:
+    """Return the record that the name of a file states; CatalogError if there is none."""
+    match = _NAME.fullmatch(name)
+    if match is None:
+        raise CatalogError("record is missing", file=name, expected="a file name such as d00r02.toml")
+    return record_id(int(match[1]), int(match[2]))
 
 
 def release_key(release: str | None) -> tuple[int, ...]:

@@ -123,26 +123,12 @@ def _located(path: Path, problems: _Problems) -> list[CatalogIssue]:
 
 
 def _sim(path: Path) -> _Problems:
-    file = catalog.read(path, SIM)
-    info = file.head
-    beside = catalog.monitor_root() / path.name
-    if not beside.is_file():
-        yield None, f"no real layout file describes {info.record}", "describe the record in monitor/ first"
-        return
-    real = catalog.read(beside)
-    for attribute in ("dsect", "title", "kind"):
-        if getattr(info, attribute) != getattr(real.head, attribute):
-            problem = f"its {attribute} differs from monitor/{path.name}"
-            yield None, problem, f"write {getattr(real.head, attribute)!r}"
-    if len(file.layouts) != 1:
-        yield None, f"has {len(file.layouts)} layouts", "add one, with release zlens-sim"
+    real = catalog.read(catalog.monitor_root() / path.name)
     kinds = {f.name: f.kind for x in real.layouts for f in x.fields if f.kind != "unknown"}
-    for layout in file.layouts:
-        if layout.status != "constructed":
-            yield None, f"the status is {layout.status!r}", 'write "constructed": zlens assigns the offsets'
+    for layout in catalog.read(path, SIM).layouts:
         for field in layout.fields:
             if field.kind not in ("unknown", kinds.get(field.name, field.kind)):
-                problem = f"{field.name} is a {kinds[field.name]} in monitor/{path.name}"
+                problem = f"{field.name} is a {kinds[field.name]} in records/{path.name}"
                 yield field.name, problem, "use that kind"
 
 
