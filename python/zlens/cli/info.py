@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from zlens.catalog.layouts import SIM
 from zlens.cli import inputs
-from zlens.cli.options import flag
 from zlens.inputs.unix_time import from_unix_us
 from zlens.schema.plain_text import format_count, replace_controls
 from zlens.schema.structs import attributes
@@ -33,6 +32,12 @@ Examples:
   zlens info data/ --all
   zlens info '2026-03-*/*.data' --format json
 """
+OPTIONS = f"""{inputs.INPUTS}
+--check  decode everything, so that problems of values are listed too
+--all    every record type and every kind of problem
+--format {{text,json}} [text]  output format (text)
+--utc    show UTC instead of the system's local time
+{inputs.reading(inputs.THROUGHPUT)}"""
 
 #: Sources whose times come from TOD clocks, which may count leap seconds.
 _TOD_SOURCES = frozenset({"zvm-monitor", "smf"})
@@ -42,15 +47,6 @@ _ELSEWHERE = frozenset({"path", "file", "system", "first_time", "last_time"})
 
 #: Record types listed without --all, the largest first.
 TOP = 8
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    inputs.add_inputs(parser)
-    flag(parser, "--check", "decode everything, so that problems of values are listed too")
-    flag(parser, "--all", "every record type and every kind of problem")
-    parser.add_argument("--format", choices=("text", "json"), default="text", help="output format (text)")
-    flag(parser, "--utc", "show UTC instead of the system's local time")
-    inputs.add_options(parser, selection=False)
 
 
 def run(arguments: argparse.Namespace) -> int:

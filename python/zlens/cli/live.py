@@ -15,7 +15,6 @@ from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from zlens.cli import INTERRUPTED, inputs, private_files, serve, serve_options
-from zlens.cli.options import flag, option, repeated
 from zlens.cli.streams import print_message
 from zlens.errors import InputError, QueryError
 from zlens.inputs.options import parse_duration
@@ -55,6 +54,43 @@ Examples:
   perf stat -I 60000 -a -A -x, -e CPU_CYCLES,INSTRUCTIONS 2>&1 | zlens live - --tz +01:00
   zlens live --replay zlens-demo/zldemo.monwrite --speed 60
 """
+OPTIONS = f"""
+SOURCE* -> sources         file, folder, device, address, or -
+--replay FILE...           replay a recording as if live (repeatable)
+--speed N:float            replay speed relative to real time (1)
+retention:
+--lake DIR                 import received data into a lake; a restart resumes where it stopped
+--part LENGTH [1h]         length of data imported at a time (1h)
+--raw LENGTH [1h]          raw records that can be queried (1h)
+--keep LENGTH [1d]         measures kept in memory (1d)
+--grace LENGTH [10s]       grace period for SMF records after the end of their interval (10s)
+{private_files.option("the lake and what is received")}
+findings:
+--on-finding COMMAND...    run COMMAND when findings appear or clear; it reads them as JSON from its input
+                           (repeatable)
+--webhook URL...           send the same by POST; @FILE: the URL is in a file, env:NAME: in a variable
+                           (repeatable)
+--finding-hold LENGTH [0]  report a finding after it has held, or been clear, for this long (0)
+--finding-pause LENGTH [60s]  minimum time between two messages (60s)
+forwarders:
+--received DIR             folder for what forwarders send (LAKE/.live/received)
+--received-keep LENGTH     remove received files older than this once their intervals are closed (default:
+                           keep all)
+--received-size GB:float   keep at most this many GB per forwarder; remove the oldest files (default: keep
+                           all)
+--certificate FILE         certificate of this receiver (PEM)
+--key FILE                 its key (PEM)
+--client-ca FILE           forwarders must have certificates of this authority (PEM)
+--forwarder-token FILE     forwarders must send the token in this file
+polling of an HMC exporter or of RMF:
+--poll SECONDS             time between two polls (default: the interval that the text states, else 60)
+--poll-login FILE_OR_USER  file with a line USER:PASSWORD, or USER; zlens then prompts for the password
+--poll-ca FILE             certificates to trust instead of the system's (PEM)
+options:
+--no-serve                 print lines only, without a page
+{serve_options.OPTIONS}{inputs.reading()}
+--group FILE               combine guests, devices, volumes and partitions into groups
+"""
 #: Seconds between two polls of the feeds, and minimum seconds between two workspaces of the web UI.
 _PAUSE_S = 0.2
 _PUBLISH_S = 1.0
@@ -66,75 +102,6 @@ _POLLED = ("http://", "https://")
 _LONGEST_URL = 8192
 #: Maximum bytes of a file with a login.
 _LOGIN_SIZE = 4096
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("sources", metavar="SOURCE", nargs="*", help="file, folder, device, address, or -")
-    repeated(parser, "--replay FILE", "replay a recording as if live (repeatable)")
-    option(parser, "--speed N", "replay speed relative to real time (1)", type=float)
-    limits = parser.add_argument_group("retention")
-    option(limits, "--lake DIR", "import received data into a lake; a restart resumes where it stopped")
-    option(limits, "--part LENGTH", "length of data imported at a time (1h)", default="1h")
-    option(limits, "--raw LENGTH", "raw records that can be queried (1h)", default="1h")
-    option(limits, "--keep LENGTH", "measures kept in memory (1d)", default="1d")
-    option(
-        limits,
-        "--grace LENGTH",
-        "grace period for SMF records after the end of their interval (10s)",
-        default="10s",
-    )
-    findings = parser.add_argument_group("findings")
-    repeated(
-        findings,
-        "--on-finding COMMAND",
-        "run COMMAND when findings appear or clear; it reads them as JSON from its input (repeatable)",
-    )
-    repeated(
-        findings,
-        "--webhook URL",
-        "send the same by POST; @FILE: the URL is in a file, env:NAME: in a variable (repeatable)",
-    )
-    option(
-        findings,
-        "--finding-hold LENGTH",
-        "report a finding after it has held, or been clear, for this long (0)",
-        default="0",
-    )
-    option(findings, "--finding-pause LENGTH", "minimum time between two messages (60s)", default="60s")
-    private_files.add_option(limits, "the lake and what is received")
-    forwarders = parser.add_argument_group("forwarders")
-    option(forwarders, "--received DIR", "folder for what forwarders send (LAKE/.live/received)")
-    option(
-        forwarders,
-        "--received-keep LENGTH",
-        "remove received files older than this once their intervals are closed (default: keep all)",
-    )
-    option(
-        forwarders,
-        "--received-size GB",
-        "keep at most this many GB per forwarder; remove the oldest files (default: keep all)",
-        type=float,
-    )
-    option(forwarders, "--certificate FILE", "certificate of this receiver (PEM)")
-    option(forwarders, "--key FILE", "its key (PEM)")
-    option(forwarders, "--client-ca FILE", "forwarders must have certificates of this authority (PEM)")
-    option(forwarders, "--forwarder-token FILE", "forwarders must send the token in this file")
-    polled = parser.add_argument_group("polling of an HMC exporter or of RMF")
-    option(
-        polled,
-        "--poll SECONDS",
-        "time between two polls (default: the interval that the text states, else 60)",
-    )
-    option(
-        polled,
-        "--poll-login FILE_OR_USER",
-        "file with a line USER:PASSWORD, or USER; zlens then prompts for the password",
-    )
-    option(polled, "--poll-ca FILE", "certificates to trust instead of the system's (PEM)")
-    flag(parser, "--no-serve", "print lines only, without a page")
-    serve_options.add_options(parser)
-    inputs.add_options(parser, selection=False, throughput=False)
-    option(parser, "--group FILE", "combine guests, devices, volumes and partitions into groups")
 
 
 def run(arguments: argparse.Namespace) -> int:

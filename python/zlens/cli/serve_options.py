@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from zlens.cli import listen_socket
-from zlens.cli.options import flag, option, repeated
 from zlens.errors import InputError, QueryError
 from zlens.exposition import limits as exposition
 from zlens.server.limits import RequestLimits
@@ -29,73 +28,29 @@ _GB = 1024**3
 LIMITS = RequestLimits()
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options for address, proxy and limits of the web UI."""
-    address = parser.add_argument_group("address")
-    option(
-        address,
-        "--port N",
-        f"port on this machine ({listen_socket.DEFAULT_PORT}, or the next free one)",
-        type=int,
-    )
-    option(
-        address,
-        "--listen HOST:PORT",
-        "serve other machines too: 0.0.0.0:8017; needs a token. unix:FILE: a Unix socket, for a proxy",
-    )
-    option(
-        address,
-        "--token-file FILE",
-        "read the token from FILE, which only you can read (default: generate and print one)",
-    )
-    flag(address, "--open", "open the web UI in the browser")
-    proxy = parser.add_argument_group("behind a proxy")
-    option(proxy, "--public-url URL", "the address that users see: https://perf.example/zlens")
-    option(
-        proxy,
-        "--user-header NAME",
-        "the header in which the proxy names the user: X-Forwarded-User; needs --trust-proxy",
-    )
-    repeated(
-        proxy,
-        "--trust-proxy ADDRESS",
-        "believe that header from this address or network, or from the Unix socket (unix); repeatable",
-    )
-    option(
-        proxy,
-        "--log FILE",
-        "append a line of JSON per request: user and request, without any data; - is standard error",
-    )
-    limits = parser.add_argument_group("limits")
-    option(
-        limits,
-        "--metrics-rows N",
-        "rows of each measure and system in /metrics, the largest (%(default)s); 0: all",
-        type=int,
-        default=exposition.DEFAULT_ROWS,
-    )
-    option(
-        limits,
-        "--user-requests N",
-        "requests that a user of --user-header may have in progress (%(default)s); of SQL and scenarios "
-        "one at a time",
-        type=int,
-        default=LIMITS.questions,
-    )
-    option(
-        limits,
-        "--query-memory GB",
-        "memory of an SQL query, or of a scenario (%(default)g)",
-        type=float,
-        default=LIMITS.memory / _GB,
-    )
-    option(
-        limits,
-        "--request-time SECONDS",
-        "time limit of a request (%(default)g)",
-        type=float,
-        default=LIMITS.seconds,
-    )
+#: Options for address, proxy and limits of the web UI.
+OPTIONS = f"""
+address:
+--port N:int              port on this machine ({listen_socket.DEFAULT_PORT}, or the next free one)
+--listen HOST:PORT        serve other machines too: 0.0.0.0:8017; needs a token. unix:FILE: a Unix socket, for
+                          a proxy
+--token-file FILE         read the token from FILE, which only you can read (default: generate and print one)
+--open                    open the web UI in the browser
+behind a proxy:
+--public-url URL          the address that users see: https://perf.example/zlens
+--user-header NAME        the header in which the proxy names the user: X-Forwarded-User; needs --trust-proxy
+--trust-proxy ADDRESS...  believe that header from this address or network, or from the Unix socket (unix);
+                          repeatable
+--log FILE                append a line of JSON per request: user and request, without any data; - is standard
+                          error
+limits:
+--metrics-rows N:int [{exposition.DEFAULT_ROWS}]  rows of each measure and system in /metrics, the largest
+                          (%(default)s); 0: all
+--user-requests N:int [{LIMITS.questions}]  requests that a user of --user-header may have in progress
+                          (%(default)s); of SQL and scenarios one at a time
+--query-memory GB:float [{LIMITS.memory / _GB}]  memory of an SQL query, or of a scenario (%(default)g)
+--request-time SECONDS:float [{LIMITS.seconds}]  time limit of a request (%(default)g)
+"""
 
 
 class ServeOptions(Struct, frozen=True):
