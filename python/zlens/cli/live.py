@@ -11,8 +11,8 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager
-from typing import TYPE_CHECKING, Any
+from contextlib import ExitStack, closing, contextmanager
+from typing import TYPE_CHECKING
 
 from zlens.cli import INTERRUPTED, inputs, private_files, serve, serve_options
 from zlens.cli.streams import print_message
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from zlens.live.watcher import Watcher
     from zlens.server.live_updates import LiveWorkspace
     from zlens.server.sql_workers import SqlWorkers
+    from zlens.server.workspace import Workspace
 
 DESCRIPTION = """\
 Follow systems while they run, print a line for each interval that closes, and serve the web UI.
@@ -118,15 +119,18 @@ def run(arguments: argparse.Namespace) -> int:
         grace=parse_duration(arguments.grace),
     )
     options = inputs.parse_options(arguments)
-    with (
-        private_files.private_files(arguments.lake, shared=arguments.shared) as umask,
-        _address(arguments) as server,
+    with ExitStack() as stack:
+        umask = stack.enter_context(private_files.private_files(arguments.lake, shared=arguments.shared))
+        server = None if arguments.no_serve else stack.enter_context(serve_options.open_server(arguments))
         # Fork workers before any thread starts.
-        _processes(server) as workers,
-        _hooks(arguments, umask) as notifier,
-        _forwarders(arguments) as received,
-        _stop_event() as stop,
-    ):
+        workers = _workers(server)
+        if workers is not None:
+            stack.enter_context(closing(workers))
+        notifier = _notifier(arguments, umask)
+        if notifier is not None:
+            stack.enter_context(closing(notifier))
+        received = stack.enter_context(_forwarders(arguments))
+        stop = stack.enter_context(_stop_event())
         feeds = _feeds(arguments, received)
         live = Watcher(feeds, options, lake=arguments.lake, limits=limits)
         loop = _Watching(live, stop, arguments.strict, notifier)
@@ -141,45 +145,26 @@ def run(arguments: argparse.Namespace) -> int:
         return INTERRUPTED if stop.is_set() else loop.status
 
 
-@contextmanager
-def _address(arguments: argparse.Namespace) -> Iterator[ServeOptions | None]:
-    """Yield the options of the server of the web UI; None without one."""
-    if arguments.no_serve:
-        yield None
-        return
-    with serve_options.open_server(arguments) as server:
-        yield server
-
-
-@contextmanager
-def _processes(server: ServeOptions | None) -> Iterator[SqlWorkers | None]:
-    """Yield workers for SQL and scenarios; None without a web UI or outside of Linux."""
+def _workers(server: ServeOptions | None) -> SqlWorkers | None:
+    """Return workers for SQL and scenarios; None without a web UI or outside of Linux."""
     if server is None or sys.platform != "linux":
-        yield None
-        return
+        return None
     from zlens.server.app import live_answers
     from zlens.server.sql_workers import SqlWorkers
 
-    with closing(SqlWorkers(live_answers(), server.listener, server.limits)) as workers:
-        yield workers
+    return SqlWorkers(live_answers(), server.listener, server.limits)
 
 
-@contextmanager
-def _hooks(arguments: argparse.Namespace, umask: int) -> Iterator[Notifier | None]:
-    """Yield the notifier of findings; None without receivers."""
+def _notifier(arguments: argparse.Namespace, umask: int) -> Notifier | None:
+    """Return the notifier of findings; None without receivers."""
     if not arguments.on_finding and not arguments.webhook:
-        yield None
-        return
+        return None
     from zlens.live.notifications import CommandHook, MessageReceiver, Notifier
 
     receivers: list[MessageReceiver] = [CommandHook.from_line(text, umask) for text in arguments.on_finding]
     receivers += map(_webhook, arguments.webhook)
     hold = 0.0 if arguments.finding_hold == "0" else parse_duration(arguments.finding_hold)
-    notifier = Notifier(receivers, hold, parse_duration(arguments.finding_pause), print_message)
-    try:
-        yield notifier
-    finally:
-        notifier.close()
+    return Notifier(receivers, hold, parse_duration(arguments.finding_pause), print_message)
 
 
 def _webhook(text: str) -> Webhook:
@@ -470,7 +455,7 @@ def _serve(
 ) -> None:
     from zlens.live.session_transfer import Published
     from zlens.server.app import create_app
-    from zlens.server.live_updates import LiveWorkspace, event
+    from zlens.server.live_updates import LiveWorkspace
     from zlens.server.running_requests import RunningRequests
     from zlens.server.workspace import Workspace
 
@@ -483,7 +468,7 @@ def _serve(
 
     served = LiveWorkspace(open_workspace())
     running = RunningRequests(server.limits)
-    publisher = _Publisher(served, live, open_workspace, event)
+    publisher = _Publisher(served, live, open_workspace)
 
     def follow() -> None:
         try:
@@ -497,7 +482,7 @@ def _serve(
     thread = threading.Thread(target=follow, name="zlens-live", daemon=True)
     server.show(open=open)
     thread.start()
-    app = create_app(served, server.guard(), running, exported=server.exported, log=server.log)
+    app = create_app(served, server.guard(), running, log=server.log)
     try:
         serve.serve_app(app, running, server.listener, served.end)
     finally:
@@ -512,14 +497,8 @@ def _serve(
 class _Publisher:
     """Publisher of new workspaces, at most one per _PUBLISH_S."""
 
-    def __init__(
-        self,
-        served: LiveWorkspace,
-        live: Watcher,
-        open_workspace: Callable[[], Any],
-        event: Callable[..., Any],
-    ) -> None:
-        self._served, self._live, self._open_workspace, self._event = served, live, open_workspace, event
+    def __init__(self, served: LiveWorkspace, live: Watcher, open_workspace: Callable[[], Workspace]) -> None:
+        self._served, self._live, self._open_workspace = served, live, open_workspace
         self._last = 0.0
         self._pending: WatchStep | None = None
 
@@ -536,7 +515,9 @@ class _Publisher:
     def flush(self) -> None:
         if self._pending is None or self._served.is_blocked:
             return
+        from zlens.server.live_updates import event
+
         step, self._pending = self._pending, None
-        open_workspace = self._open_workspace()
-        self._served.replace(open_workspace, self._event(open_workspace, self._live, step))
+        workspace = self._open_workspace()
+        self._served.replace(workspace, event(workspace, self._live, step))
         self._last = time.monotonic()

@@ -90,8 +90,8 @@ def _check_numbers(arguments: argparse.Namespace) -> None:
 
 def _run_suite(arguments: argparse.Namespace) -> int:
     from zlens import studies
-    from zlens.cli import INTERRUPTED, UNUSABLE
-    from zlens.rig import batch, runners, suite
+    from zlens.cli import UNUSABLE
+    from zlens.rig import runners, suite
 
     if arguments.all or len(arguments.scenario) > 1:
         raise QueryError("several suites", expected="one", cure="run them one after another")
@@ -99,13 +99,10 @@ def _run_suite(arguments: argparse.Namespace) -> int:
     loaded = suite.changed(suite.load(files[0]), arguments.set)
     runner = runners.find(arguments.runner, arguments.policy)
     with _progress() as progress:
-        try:
-            runs = suite.run(
-                loaded, runner, arguments.folder,
-                seeds=arguments.seeds, workers=arguments.jobs, progress=progress,
-            )  # fmt: skip
-        except batch.BatchInterrupted:
-            return INTERRUPTED
+        runs = suite.run(
+            loaded, runner, arguments.folder,
+            seeds=arguments.seeds, workers=arguments.jobs, progress=progress,
+        )  # fmt: skip
     if not runs.pairs:
         raise QueryError(f"no run succeeded: {runs.errors[0]}", cure="correct the suite")
     answer = studies.solve("regression", {"title": loaded.rig.title, "pair": runs.pairs})
@@ -153,17 +150,14 @@ def _run(arguments: argparse.Namespace) -> int:
 
 def _run_worlds(arguments: argparse.Namespace, rigs: list[RigDefinition], runner: Runner) -> int:
     """Run in worlds; exit status 1 if a conclusion does not hold in all of them."""
-    from zlens.cli import INTERRUPTED, UNUSABLE
-    from zlens.rig import batch, tables, uncertainty
+    from zlens.cli import UNUSABLE
+    from zlens.rig import tables, uncertainty
 
     with _progress() as progress:
-        try:
-            found = uncertainty.run(
-                rigs, runner, arguments.folder, arguments.uncertain,
-                seeds=arguments.seeds, workers=arguments.jobs, progress=progress,
-            )  # fmt: skip
-        except batch.BatchInterrupted:
-            return INTERRUPTED
+        found = uncertainty.run(
+            rigs, runner, arguments.folder, arguments.uncertain,
+            seeds=arguments.seeds, workers=arguments.jobs, progress=progress,
+        )  # fmt: skip
     _print(tables.uncertain_answer(found, every=arguments.numbers), arguments)
     if any(result.errors for result in found):
         return UNUSABLE

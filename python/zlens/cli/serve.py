@@ -125,7 +125,7 @@ def _serve(workspace: Workspace, server: ServeOptions) -> None:
 
     running = RunningRequests(server.limits)
     warmup = Warmup(workspace)
-    app = create_app(workspace, server.guard(), running, exported=server.exported, log=server.log)
+    app = create_app(workspace, server.guard(), running, log=server.log)
     try:
         serve_app(app, running, server.listener)
     finally:

@@ -13,7 +13,6 @@ from msgspec import Struct
 
 from zlens.cli import listen_socket
 from zlens.errors import InputError, QueryError
-from zlens.exposition import limits as exposition
 from zlens.server.limits import RequestLimits
 
 if TYPE_CHECKING:
@@ -44,7 +43,7 @@ behind a proxy:
 --log FILE                append a line of JSON per request: user and request, without any data; - is standard
                           error
 limits:
---metrics-rows N:int [{exposition.DEFAULT_ROWS}]  rows of each measure and system in /metrics, the largest
+--metrics-rows N:int [{LIMITS.rows}]  rows of each measure and system in /metrics, the largest
                           (%(default)s); 0: all
 --user-requests N:int [{LIMITS.questions}]  requests that a user of --user-header may have in progress
                           (%(default)s); of SQL and scenarios one at a time
@@ -62,7 +61,6 @@ class ServeOptions(Struct, frozen=True):
     public     public address if the server is behind a proxy
     proxy      proxy that names users
     limits     limits of requests
-    exported   limits of /metrics
     log        log of requests
     """
 
@@ -72,7 +70,6 @@ class ServeOptions(Struct, frozen=True):
     public: PublicUrl | None
     proxy: Proxy | None
     limits: RequestLimits
-    exported: exposition.ExportLimits
     log: RequestLog | None
 
     def guard(self) -> Guard:
@@ -100,10 +97,10 @@ class ServeOptions(Struct, frozen=True):
 def open_server(arguments: argparse.Namespace) -> Iterator[ServeOptions]:
     """Yield the options of a server, with its socket bound and its log open."""
     public, proxy = _proxy(arguments)
-    limits, exported = _limits(arguments), _rows(arguments.metrics_rows)
+    limits = _limits(arguments)
     token, printed = _token(arguments, proxy)
     with listen_socket.open_socket(arguments) as listener, _log(arguments) as log:
-        yield ServeOptions(listener, token, printed, public, proxy, limits, exported, log)
+        yield ServeOptions(listener, token, printed, public, proxy, limits, log)
 
 
 def _proxy(arguments: argparse.Namespace) -> tuple[PublicUrl | None, Proxy | None]:
@@ -131,7 +128,11 @@ def _limits(arguments: argparse.Namespace) -> RequestLimits:
     ):
         if not minimum <= value <= maximum:
             raise QueryError(f"{name} {value:g} is out of range", expected=f"{minimum:g} to {maximum:g}")
-    return RequestLimits(arguments.request_time, int(arguments.query_memory * _GB), arguments.user_requests)
+    rows = arguments.metrics_rows
+    if rows < 0:
+        raise QueryError(f"--metrics-rows {rows} is not a number of rows", expected="0 (all) or more")
+    memory = int(arguments.query_memory * _GB)
+    return RequestLimits(arguments.request_time, memory, arguments.user_requests, rows or None)
 
 
 @contextmanager
@@ -143,13 +144,6 @@ def _log(arguments: argparse.Namespace) -> Iterator[RequestLog | None]:
 
     with closing(RequestLog(arguments.log)) as log:
         yield log
-
-
-def _rows(number: int) -> exposition.ExportLimits:
-    """Return the limits of /metrics: rows per measure and system."""
-    if number < 0:
-        raise QueryError(f"--metrics-rows {number} is not a number of rows", expected="0 (all) or more")
-    return exposition.ExportLimits(number or None)
 
 
 def _token(arguments: argparse.Namespace, proxy: Proxy | None) -> tuple[str | None, bool]:

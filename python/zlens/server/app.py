@@ -25,7 +25,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from zlens.catalog import measures as catalog
 from zlens.engine.error_translation import out_of_memory
 from zlens.errors import CanceledError, CatalogError, InputError, QueryError, Wording, ZlensError
-from zlens.exposition import limits as exposition
 from zlens.schema.validators import ListOf
 from zlens.server import endpoints, json_values, metrics, openapi, static_files
 from zlens.server import guard as guards
@@ -59,13 +58,12 @@ def create_app(
     workspace: Workspace | ServedWorkspace,
     guard: Guard | None = None,
     running: RunningRequests | None = None,
-    exported: exposition.ExportLimits | None = None,
     log: RequestLog | None = None,
 ) -> ASGIApp:
-    """Create the application for a workspace; `exported` limits its metrics."""
+    """Create the application for a workspace."""
     guard, running, bodies = guard or Guard(), running or RunningRequests(), BodySender()
     served = workspace if isinstance(workspace, ServedWorkspace) else ServedWorkspace(workspace)
-    pages = metrics.MetricsPages(exported or exposition.ExportLimits())
+    pages = metrics.MetricsPages(running.limits.rows)
     routes = [Route(path, _methods(path, served, running, bodies, guard), methods=None) for path in _paths()]
     routes.append(Route(guards.METRICS, _metrics(served, running, bodies, pages), methods=None))
     routes += [Route(path, _health_handler(path, served), methods=None) for path in guards.HEALTH]

@@ -6,7 +6,6 @@ import threading
 from typing import Any
 
 from zlens.engine import cancellation
-from zlens.exposition.limits import ExportLimits
 from zlens.exposition.render import render
 from zlens.server.workspace import Workspace
 
@@ -20,8 +19,9 @@ _CONTENT = {
 class MetricsPages:
     """The page in both formats; each is computed once for the newest intervals."""
 
-    def __init__(self, limits: ExportLimits) -> None:
-        self._limits = limits
+    def __init__(self, rows: int | None) -> None:
+        """rows: of each measure and system, the largest; None: all."""
+        self._rows = rows
         self._lock = threading.Lock()
         #: The newest intervals and their page, by format.
         self._cached: dict[bool, tuple[Any, bytes]] = {}
@@ -33,7 +33,7 @@ class MetricsPages:
             intervals = newest(workspace)
             cached_intervals, body = self._cached.get(openmetrics, (None, b""))
             if cached_intervals != intervals:
-                body = render(workspace.session, openmetrics=openmetrics, limits=self._limits)
+                body = render(workspace.session, openmetrics=openmetrics, rows=self._rows)
                 self._cached[openmetrics] = intervals, body
             return body
 
