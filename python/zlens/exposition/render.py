@@ -281,11 +281,9 @@ class _TextFormat(Struct, frozen=True):
         if not self.openmetrics:
             name += {"counter": "_total", "info": "_info"}.get(kind, "")
             kind = "gauge" if kind == "info" else kind
-        lines = f"# HELP {name} {self._help(text)}\n# TYPE {name} {kind}\n"
+        help = _escaped(text) if self.openmetrics else text.replace("\\", "\\\\").replace("\n", "\\n")
+        lines = f"# HELP {name} {help}\n# TYPE {name} {kind}\n"
         return lines + (f"# UNIT {name} {unit}\n" if unit and self.openmetrics else "")
-
-    def _help(self, text: str) -> str:
-        return _escaped(text) if self.openmetrics else text.replace("\\", "\\\\").replace("\n", "\\n")
 
 
 def _escaped(text: str) -> str:

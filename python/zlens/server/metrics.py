@@ -10,7 +10,8 @@ from zlens.exposition.render import render
 from zlens.server.workspace import Workspace
 
 OPENMETRICS = "application/openmetrics-text"
-_CONTENT = {
+#: Content type of a response, by whether it is OpenMetrics.
+CONTENT_TYPES = {
     True: f"{OPENMETRICS}; version=1.0.0; charset=utf-8",
     False: "text/plain; version=0.0.4; charset=utf-8",
 }
@@ -38,20 +39,10 @@ class MetricsPages:
             return body
 
 
-def ready(workspace: Workspace) -> bool:
-    """Return whether any interval exists."""
-    return bool(newest(workspace))
-
-
 def newest(workspace: Workspace) -> list[tuple[str, str, int]]:
     """Return the end of the newest interval of each system and source in microseconds."""
     systems = workspace.session.systems
     return [(info.system, info.source, info.intervals[-1].end_us) for info in systems if info.intervals]
-
-
-def content_type(*, openmetrics: bool) -> str:
-    """Return the content type of a response."""
-    return _CONTENT[openmetrics]
 
 
 def wants_openmetrics(accept: str | None) -> bool:

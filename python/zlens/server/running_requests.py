@@ -8,6 +8,7 @@ import itertools
 import threading
 import time
 from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
 from typing import Any, TypeVar
 
 from msgspec import Struct, field
@@ -15,11 +16,12 @@ from msgspec import Struct, field
 from zlens.engine.cancellation import CancelToken
 from zlens.errors import CanceledError
 from zlens.schema.structs import attributes
-from zlens.server.current_user import USER
 from zlens.server.limits import RequestLimits
 from zlens.server.response_bodies import BusyError, TooManyError
 
 _T = TypeVar("_T")
+#: The user of the current request, as a trusted proxy names them; None without one.
+USER: ContextVar[str | None] = ContextVar("zlens_user", default=None)
 #: Maximum number of requests in progress; further requests are rejected.
 MOST = 64
 #: Seconds to wait until a canceled request has ended.
