@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TextIO
 
-from zlens.cli import private_files
+from zlens.cli import inputs, private_files
 from zlens.cli.parser import add_action
 from zlens.cli.streams import print_message
 from zlens.errors import QueryError
@@ -234,16 +234,11 @@ def _check(arguments: argparse.Namespace, out: TextIO) -> int:
 
 def _forget(arguments: argparse.Namespace, out: TextIO) -> int:
     from zlens import lake
-    from zlens.inputs.options import Options, parse_duration, parse_time_spec
+    from zlens.inputs.options import parse_duration
     from zlens.lake.file_names import is_url
     from zlens.progress import Progress, bytes_text
 
-    options = Options(
-        systems=tuple(arguments.system),
-        start=parse_time_spec(arguments.start) if arguments.start else None,
-        end=parse_time_spec(arguments.end) if arguments.end else None,
-        utc=arguments.utc,
-    )
+    options = inputs.parse_options(arguments)
     if arguments.raw or arguments.older_than:
         if not (arguments.raw and arguments.older_than) or options.start or options.end:
             raise QueryError(
