@@ -28,7 +28,7 @@ from smf113_rows import opened, row, values
 from zlens.catalog import capacity_curves, cpumf, cpumf_weights, generations
 from zlens.checks import cpumf as check
 from zlens.explain.cpumf import counter_pages
-from zlens.explain.text_format import format_text
+from zlens.explain.description import format_text
 
 
 rows = [row({"B0": 2e9, "B1": 1e9, "B2": 3e6, "B4": 1e6, "E133": 0, "E300": 1e6}, generation="z99")]

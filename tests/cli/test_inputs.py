@@ -14,13 +14,13 @@ from pathlib import Path
 import pytest
 
 from zlens.cli import inputs
+from zlens.cli.options import add_arguments
 from zlens.errors import InputError, QueryError
 
 
 def parsed(*words: str) -> argparse.Namespace:
     parser = argparse.ArgumentParser()
-    inputs.add_inputs(parser)
-    inputs.add_options(parser)
+    add_arguments(parser, f"{inputs.INPUTS}\n{inputs.SELECTING}")
     return parser.parse_args(["x", *words])
 
 

@@ -64,6 +64,7 @@ def test_help_imports_only_parser() -> None:
         [
             "zlens",
             "zlens.cli",
+            "zlens.cli.options",
             "zlens.cli.parser",
             "zlens.cli.streams",
             "zlens.errors",

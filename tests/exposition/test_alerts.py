@@ -19,7 +19,6 @@ import zlens
 from prometheus_server import answered, program, started
 from zlens.catalog import exposition, rules
 from zlens.exposition import alerts
-from zlens.exposition.limits import ExportLimits
 from zlens.exposition.render import render
 from zlens.session.session import CoreSession
 
@@ -119,7 +118,7 @@ def test_alerts_agree_with_rules(
     tmp_path: Path, everything: CoreSession, built_alerts: list[alerts.PrometheusAlert]
 ) -> None:
     """Each alert is compared at its threshold and at one that half of the subjects exceed."""
-    page = render(everything, openmetrics=False, limits=ExportLimits(None))
+    page = render(everything, openmetrics=False, rows=None)
     compared = 0
     sources = exposition.names().sources
     with published(page) as address, started(tmp_path, address) as prometheus:

@@ -11,7 +11,6 @@ import pytest
 import zlens
 from zlens.catalog import exposition
 from zlens.exposition import dashboards
-from zlens.exposition.limits import ExportLimits
 from zlens.exposition.render import render
 
 FOLDER = Path(__file__).parents[2] / "contrib" / "grafana"
@@ -61,7 +60,7 @@ def test_panels_do_not_overlap() -> None:
 
 @pytest.mark.long
 def test_zvm_dashboard_has_data(sim_session: zlens.Session) -> None:
-    page = render(sim_session._core, openmetrics=False, limits=ExportLimits(None)).decode()
+    page = render(sim_session._core, openmetrics=False, rows=None).decode()
     there = {*re.findall(r"^([a-z0-9_]+)[{ ]", page, re.M)}
     for name in ("overview", "processors", "partitions", "guests", "io", "cpumf"):
         shown = [

@@ -20,14 +20,11 @@ from prometheus_server import program
 from zlens import demo
 from zlens.catalog import exposition, measures
 from zlens.catalog.expressions import quote
-from zlens.exposition.limits import ExportLimits
 from zlens.exposition.render import render
 from zlens.inputs.options import Options, TimeSpec, parse_time_spec, parse_zone
 from zlens.models.system.model import EXAMPLE
 from zlens.server.metrics import wants_openmetrics
 from zlens.session.session import CoreSession, empty_session
-
-ALL = ExportLimits(None)
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +36,7 @@ def everything(demo_files: list[Path]) -> Iterator[CoreSession]:
 
 @pytest.fixture(scope="module")
 def pages(everything: CoreSession) -> dict[bool, bytes]:
-    return {form: render(everything, openmetrics=form, limits=ALL) for form in (False, True)}
+    return {form: render(everything, openmetrics=form, rows=None) for form in (False, True)}
 
 
 @pytest.mark.long
@@ -129,7 +126,7 @@ def test_counters_of_virtual_processors_are_added(
 def test_export_limit_keeps_largest_and_reports_rest(
     sim_session: zlens.Session, pages: dict[bool, bytes]
 ) -> None:
-    page = render(sim_session._core, openmetrics=False, limits=ExportLimits(3))
+    page = render(sim_session._core, openmetrics=False, rows=3)
     every = _of(pages[False], "zvm_guest_cpu_ratio", system="ZLSIM")
     few = _of(page, "zvm_guest_cpu_ratio")
     assert sorted(few.values()) == sorted(every.values())[-3:]
@@ -201,7 +198,7 @@ def test_samples_with_equal_labels_are_summed(
 ) -> None:
     path = request.getfixturevalue("transactions") if name == "machine" else demo_folder / name
     with zlens.open([path], options=Options(tz=parse_zone("+01:00"))) as session:
-        page = render(session._core, openmetrics=False, limits=ALL)
+        page = render(session._core, openmetrics=False, rows=None)
         # `samples` rejects two samples with equal labels.
         assert samples(page)
         checked = 0
@@ -223,7 +220,7 @@ def test_transaction_virtual_cpus_belong_to_guests(transactions: Path) -> None:
             f"SELECT userid, vcpu, sum(cpu_s) / sum(seconds) FROM guest_cpu "
             f"WHERE {newest} AND flag IS NULL GROUP BY userid, vcpu"
         ).rows
-        page = render(session._core, openmetrics=False, limits=ALL)
+        page = render(session._core, openmetrics=False, rows=None)
     assert most > 5
     used: dict[str, float] = {}
     for labels, value in _of(page, "zvm_vcpu_cpu_interval_seconds").items():

@@ -14,6 +14,7 @@ import zlens
 from iterations import draws, iterations
 from zlens import _native
 from zlens.cli import inputs
+from zlens.cli.options import add_arguments
 from zlens.errors import QueryError, ScenarioError
 from zlens.inputs.options import TimeSpec, parse_duration, parse_instant, parse_time_spec
 from zlens.models import prepared
@@ -53,8 +54,7 @@ def place(demo_files: list[Path]) -> Iterator[Workspace]:
 
 def by_options(place: Workspace, text: str) -> dt.datetime:
     words = argparse.ArgumentParser()
-    inputs.add_inputs(words)
-    inputs.add_options(words)
+    add_arguments(words, f"{inputs.INPUTS}\n{inputs.SELECTING}")
     return utc(inputs.parse_options(words.parse_args(["x", "--from", text])).start)
 
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import sys
+import threading
 
 from zlens.live.receiver import Receiver, ReceiverLimits
 
 if __name__ == "__main__":
     # Files end often, so that kills also hit file changes.
-    with Receiver(
-        sys.argv[1], port=int(sys.argv[2]), limits=ReceiverLimits(rotate_bytes=100_000)
-    ) as receiver:
-        while receiver.wait(3600):
-            pass
+    with Receiver(sys.argv[1], port=int(sys.argv[2]), limits=ReceiverLimits(rotate_bytes=100_000)):
+        threading.Event().wait()

@@ -28,14 +28,13 @@ MEASURES: tuple[str, ...] | None = iterations(
 OF_FILES = frozenset({"system", "problem"})
 
 
-class Pieces:
+class Pieces(Feed):
     """A recording that arrives in chunks: one with each read."""
 
     seekable = True
 
     def __init__(self, path: Path, ends: Sequence[int]) -> None:
         self.name = str(path)
-        self.ended = False
         self._data = path.read_bytes()
         self._ends = list(ends)
         self._offset = 0
@@ -52,9 +51,6 @@ class Pieces:
         end = self._ends.pop(0)
         data, self._offset = self._data[self._offset : end], end
         return FeedChunk(data, {"offset": end})
-
-    def close(self) -> None:
-        return None
 
 
 def split_points(path: Path, every: int) -> list[int]:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TextIO
 
 from zlens.cli import inputs
-from zlens.cli.options import flag, option
 from zlens.cli.parser import add_action
 from zlens.errors import CatalogError, QueryError
 from zlens.rendering.text_lines import with_unit, wrap_hanging
@@ -26,32 +25,29 @@ Examples:
   zlens catalog import ~/Downloads/mon730.zip
   zlens catalog show D4R3 --release 7.3
 """
+OPTIONS = ""
+_SHOWN = """
+NAME?        record (D0R2, MRSYTPRP, SMF70), its table, measure or role
+--release R  only the layout of this release
+"""
+_PAGES = """
+PAGES*       saved pages, folders or zips of them
+--release R  release of pages that do not name one
+--dry-run    show what would be imported; write nothing
+--replace    drop records that are not on the pages
+--all        list everything, however long
+"""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     action = partial(add_action, parser.add_subparsers(metavar="ACTION", dest="action", required=True))
-    show = action(
-        "show", "contents of the catalog or of one record, measure or role", "zlens catalog show D0R2"
-    )
-    show.add_argument(
-        "name", metavar="NAME", nargs="?", help="record (D0R2, MRSYTPRP, SMF70), its table, measure or role"
-    )
-    option(show, "--release R", "only the layout of this release")
-    show.set_defaults(act=_show)
-    check = action("check", "check the catalog and your packs for consistency", "zlens catalog check")
-    check.set_defaults(act=_check)
-    needs = action(
-        "needs", "pages that would add fields, and gaps of reports", "zlens catalog needs monwrite.data"
-    )
-    inputs.add_inputs(needs)
-    needs.set_defaults(act=_needs)
-    pages = action("import", "create a layout pack from saved record pages", "zlens catalog import mon730/")
-    pages.add_argument("pages", metavar="PAGES", nargs="*", help="saved pages, folders or zips of them")
-    option(pages, "--release R", "release of pages that do not name one")
-    flag(pages, "--dry-run", "show what would be imported; write nothing")
-    flag(pages, "--replace", "drop records that are not on the pages")
-    flag(pages, "--all", "list everything, however long")
-    pages.set_defaults(act=_import)
+    contents = "contents of the catalog or of one record, measure or role"
+    action(_show, "show", contents, "zlens catalog show D0R2", _SHOWN)
+    action(_check, "check", "check the catalog and your packs for consistency", "zlens catalog check", "")
+    gaps = "pages that would add fields, and gaps of reports"
+    action(_needs, "needs", gaps, "zlens catalog needs monwrite.data", inputs.INPUTS)
+    create = "create a layout pack from saved record pages"
+    action(_import, "import", create, "zlens catalog import mon730/", _PAGES)
 
 
 def run(arguments: argparse.Namespace) -> int:

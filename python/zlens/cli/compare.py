@@ -7,7 +7,6 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from zlens.cli import inputs, output
-from zlens.cli.options import flag, option
 from zlens.errors import QueryError
 
 if TYPE_CHECKING:
@@ -33,6 +32,21 @@ Examples:
   zlens compare base.data --throughput base.csv -- other.data --throughput other.csv --format html -o out.html
   zlens compare 1.data -- 2.data -- 3.data --against previous
 """
+OPTIONS = f"""{inputs.ANY_INPUTS}
+comparison:
+--name NAME                  name of this side
+--against {{base,previous}}  compare with BASE (base: cumulative) or with the side before (previous:
+                             incremental)
+--form {{other/base,base/other,percent,points}}  form of differences (other/base); shares are compared in
+                             points
+--burg                       the form of IBM's CPU MF tables: base/other for everything, including shares
+--delta                      also the form of IBM's I/O tables: per device the sides, then Delta and %%Delta
+--across-generations         compare everything even if the machines are of different generations
+--seed N:int                 seed of the random draws of the tests (1)
+options:
+--format {{text,csv,json,html}}  output format (text)
+{output.FILE}
+{inputs.SELECTING}"""
 #: Groups of options: a side has its own or uses the group of BASE.
 _KINDS = (
     ("inputs",),
@@ -51,33 +65,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     if isinstance(parser, CommandParser):
         parser.in_parts = True
     parser.usage = "zlens compare BASE... [options] -- OTHER... [options] [-- OTHER...]"
-    inputs.add_inputs(parser, required=False)
-    comparison = parser.add_argument_group("comparison")
-    option(comparison, "--name NAME", "name of this side")
-    comparison.add_argument(
-        "--against",
-        choices=("base", "previous"),
-        help="compare with BASE (base: cumulative) or with the side before (previous: incremental)",
-    )
-    comparison.add_argument(
-        "--form",
-        choices=("other/base", "base/other", "percent", "points"),
-        help="form of differences (other/base); shares are compared in points",
-    )
-    flag(comparison, "--burg", "the form of IBM's CPU MF tables: base/other for everything, including shares")
-    flag(
-        comparison,
-        "--delta",
-        "also the form of IBM's I/O tables: per device the sides, then Delta and %%Delta",
-    )
-    flag(
-        comparison,
-        "--across-generations",
-        "compare everything even if the machines are of different generations",
-    )
-    option(comparison, "--seed N", "seed of the random draws of the tests (1)", type=int)
-    output.add_options(parser, default=None)
-    inputs.add_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

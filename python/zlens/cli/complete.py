@@ -12,10 +12,7 @@ Examples:
   zlens complete bash > ~/.local/share/bash-completion/completions/zlens
   zlens complete zsh > ~/.zfunc/_zlens
 """
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("shell", metavar="SHELL", choices=("bash", "zsh", "tcsh"), help="bash, zsh or tcsh")
+OPTIONS = "SHELL {bash,zsh,tcsh}    bash, zsh or tcsh"
 
 
 def run(arguments: argparse.Namespace) -> int:

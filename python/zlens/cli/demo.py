@@ -5,8 +5,6 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from zlens.cli.options import flag, option
-
 DESCRIPTION = """\
 Write sample files into a folder and show what they contain: an hour of a z/VM system with four processors
 (MONWRITE), the RMF report and SMF records of a z/OS system on the same machine, and an hour of a z/VM system
@@ -17,14 +15,11 @@ Examples:
   zlens demo
   zlens demo /tmp/demo --quiet
 """
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "folder", metavar="DIR", nargs="?", default="zlens-demo", help="folder to write into (zlens-demo)"
-    )
-    option(parser, "--seed N", "seed of the random load (530)", type=int, default=530)
-    flag(parser, "--quiet", "write the files and print only their names")
+OPTIONS = """
+DIR? [zlens-demo] -> folder  folder to write into (zlens-demo)
+--seed N:int [530]           seed of the random load (530)
+--quiet                      write the files and print only their names
+"""
 
 
 def run(arguments: argparse.Namespace) -> int:

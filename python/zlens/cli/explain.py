@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 
-from zlens.cli.options import option
 from zlens.errors import QueryError
 
 DESCRIPTION = """\
@@ -19,20 +18,13 @@ Examples:
   zlens explain SYTPRP_PFXUTIME
   zlens explain cpu.user_pct --from monwrite.data --at '2026-03-02 09:15' --of cpu_id=3
 """
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("names", metavar="NAME", nargs="+", help="measure, column, report, record, field")
-    option(
-        parser,
-        "--from INPUT",
-        "show a value of a column with its bytes: the largest, or that of --at",
-        dest="inputs",
-        nargs="+",
-    )
-    option(parser, "--at TIME", "a time in its interval: '2026-03-02 09:15'")
-    option(parser, "--of KEY=VALUE", "its subject: cpu_id=3", action="append")
-    option(parser, "--system NAME", "its system, if the input has several")
+OPTIONS = """
+NAME+ -> names           measure, column, report, record, field
+--from INPUT+ -> inputs  show a value of a column with its bytes: the largest, or that of --at
+--at TIME                a time in its interval: '2026-03-02 09:15'
+--of KEY=VALUE...        its subject: cpu_id=3
+--system NAME            its system, if the input has several
+"""
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -59,7 +51,7 @@ def _origin(arguments: argparse.Namespace) -> str:
 
     if len(arguments.names) > 1:
         raise QueryError("--from shows a value of one column", expected="one name, such as cpu.user_pct")
-    subject = dict(inputs.split_pair(text) for text in arguments.of or ())
+    subject = dict(inputs.split_pair(text) for text in arguments.of)
     at = parse_time_spec(arguments.at) if arguments.at else None
     with inputs.open_session(arguments.inputs) as (session, progress):
         progress.close()

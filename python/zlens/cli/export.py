@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 
 from zlens.cli import DONE, output
-from zlens.cli.options import option, repeated
 from zlens.schema.plain_text import format_count, replace_controls
 
 DESCRIPTION = """\
@@ -22,17 +21,15 @@ Examples:
   zlens sql -q "select userid, sum(cpu_s) from 'measures/guest/*/*.parquet' group by all"
 """
 
-#: The formats of `zlens.stores.TARGETS`, which is slow to import.
-FORMATS = ("parquet", "delta", "iceberg")
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("what", choices=["measures"], help="measures: all columns of all intervals")
-    parser.add_argument("lake", metavar="LAKE", help="lake written by zlens import")
-    parser.add_argument("--to", choices=FORMATS, required=True, help="format")
-    option(parser, "-o --output DIR", "folder of the tables", required=True)
-    repeated(parser, "--system NAME", "only this system (repeatable)")
-    repeated(parser, "--table NAME", "only this measure (repeatable)")
+#: The formats are those of `zlens.stores.TARGETS`, which is slow to import.
+OPTIONS = """
+{measures} -> what  measures: all columns of all intervals
+LAKE                lake written by zlens import
+--to {parquet,delta,iceberg}!  format
+-o --output DIR!    folder of the tables
+--system NAME...    only this system (repeatable)
+--table NAME...     only this measure (repeatable)
+"""
 
 
 def run(arguments: argparse.Namespace) -> int:

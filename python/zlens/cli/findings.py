@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from zlens.cli import inputs, output
-from zlens.cli.options import flag, option, repeated
 
 if TYPE_CHECKING:
     from zlens.findings import FindingsResult
@@ -30,21 +29,17 @@ Examples:
 #: Maximum systems with a verdict.
 _MOST_VERDICTS = 20
 _CLASSES = ("ibm", "ibm-qual", "vendor", "heuristic", "unverified")
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    inputs.add_inputs(parser)
-    rules = parser.add_argument_group("which rules")
-    flag(rules, "--all", "rules of every class")
-    rules.add_argument(
-        "--class", dest="classes", action="append", choices=_CLASSES, help="this class (may be repeated)"
-    )
-    option(rules, "--rule ID", "this rule (may be repeated)", dest="only", action="append")
-    repeated(rules, "--rules DIR", "folder with more rules")
-    option(rules, "--baseline INPUT", "compare the input with this baseline")
-    flag(parser, "--missing", "list the rules without data in this input")
-    output.add_options(parser)
-    inputs.add_options(parser)
+OPTIONS = f"""{inputs.INPUTS}
+which rules:
+--all                 rules of every class
+--class {{{",".join(_CLASSES)}}}... -> classes  this class (may be repeated)
+--rule ID... -> only  this rule (may be repeated)
+--rules DIR...        folder with more rules
+--baseline INPUT      compare the input with this baseline
+options:
+--missing             list the rules without data in this input
+{output.OPTIONS}
+{inputs.SELECTING}"""
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -62,8 +57,8 @@ def run(arguments: argparse.Namespace) -> int:
         has_verdict = arguments.format in ("text", "html") and not (arguments.only or arguments.classes)
         result = find(
             session,
-            classes=list(_CLASSES) if arguments.all else arguments.classes,
-            only=arguments.only,
+            classes=list(_CLASSES) if arguments.all else arguments.classes or None,
+            only=arguments.only or None,
             folders=arguments.rules,
             baseline=baseline,
             later=verdict.queries() if has_verdict else (),

@@ -8,7 +8,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from zlens.cli import inputs, private_files
-from zlens.cli.options import option
+from zlens.cli.options import add_arguments
 from zlens.cli.streams import print_message
 from zlens.schema.plain_text import format_count, replace_controls
 
@@ -32,15 +32,18 @@ Examples:
   zlens import monwrite.data --stage staged && zlens lake commit lake staged
   zlens report prclog lake --system ZVM1 --from 2026-03-02 --to 2026-03-03
 """
+OPTIONS = inputs.INPUTS
+TARGETS = """
+--lake DIR   folder of the lake, or URL of object storage; created if missing
+--stage DIR  folder for decoded inputs; created if missing
+"""
+OTHERS = f"""{private_files.option("a new lake")}
+{inputs.reading()}"""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    inputs.add_inputs(parser)
-    target = parser.add_mutually_exclusive_group(required=True)
-    option(target, "--lake DIR", "folder of the lake, or URL of object storage; created if missing")
-    option(target, "--stage DIR", "folder for decoded inputs; created if missing")
-    private_files.add_option(parser, "a new lake")
-    inputs.add_options(parser, selection=False, throughput=False)
+    add_arguments(parser.add_mutually_exclusive_group(required=True), TARGETS)
+    add_arguments(parser, OTHERS)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from zlens.catalog.layouts import SIM
 from zlens.cli import inputs
-from zlens.cli.options import flag
 from zlens.inputs.unix_time import from_unix_us
 from zlens.schema.plain_text import format_count, replace_controls
 from zlens.schema.structs import attributes
@@ -33,6 +32,12 @@ Examples:
   zlens info data/ --all
   zlens info '2026-03-*/*.data' --format json
 """
+OPTIONS = f"""{inputs.INPUTS}
+--check  decode everything, so that problems of values are listed too
+--all    every record type and every kind of problem
+--format {{text,json}} [text]  output format (text)
+--utc    show UTC instead of the system's local time
+{inputs.reading(inputs.THROUGHPUT)}"""
 
 #: Sources whose times come from TOD clocks, which may count leap seconds.
 _TOD_SOURCES = frozenset({"zvm-monitor", "smf"})
@@ -42,15 +47,6 @@ _ELSEWHERE = frozenset({"path", "file", "system", "first_time", "last_time"})
 
 #: Record types listed without --all, the largest first.
 TOP = 8
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    inputs.add_inputs(parser)
-    flag(parser, "--check", "decode everything, so that problems of values are listed too")
-    flag(parser, "--all", "every record type and every kind of problem")
-    parser.add_argument("--format", choices=("text", "json"), default="text", help="output format (text)")
-    flag(parser, "--utc", "show UTC instead of the system's local time")
-    inputs.add_options(parser, selection=False)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -71,7 +67,8 @@ def run(arguments: argparse.Namespace) -> int:
                 inputs.print_throughput_notes(session)
             else:
                 _write(out, objects, problems, arguments)
-                _write_throughput(out, session.throughput_notes(suggested=True))
+                for number, line in enumerate(session.throughput_notes(suggested=True)):
+                    out.write(f"{'  ' if number else chr(10) + 'Throughput '}{replace_controls(line)}\n")
         return inputs.exit_status(problems, strict=arguments.strict, quiet=True)
 
 
@@ -214,11 +211,6 @@ def _write(
             out.write(f"  and {len(others) - limit} more; --all lists them\n")
 
 
-def _write_throughput(out: TextIO, lines: list[str]) -> None:
-    for number, line in enumerate(lines):
-        out.write(f"{'  ' if number else chr(10) + 'Throughput '}{replace_controls(line)}\n")
-
-
 def _write_entry(out: TextIO, entry: dict[str, Any], arguments: argparse.Namespace, *, again: bool) -> None:
     def put(label: str, text: str) -> None:
         out.write(f"  {label:<9} {text}\n")
@@ -243,13 +235,14 @@ def _write_entry(out: TextIO, entry: dict[str, Any], arguments: argparse.Namespa
         model = f"-{entry['model']}" if entry.get("model") else ""
         serial = f", serial {entry['serial']}" if entry.get("serial") else ""
         put("Machine", replace_controls(f"{entry['machine_type']}{model}{serial}"))
-    zone = _zone(entry, utc=arguments.utc)
+    offset: int | None = None if arguments.utc else entry.get("utc_offset_s")
+    zone = dt.UTC if offset is None else dt.timezone(dt.timedelta(seconds=offset))
     for move in entry.get("moves", ()):
         put(
             "Moved",
             f"to {replace_controls(move['machine'])}, {move['since'].astimezone(zone):%Y-%m-%d %H:%M:%S}",
         )
-    _write_times(put, entry, zone, utc=arguments.utc)
+    _write_times(put, entry, zone, offset)
     _write_records(out, put, entry["records"], zone, everything=arguments.all)
     if not again:
         _write_problems(out, put, entry["problems"], everything=arguments.all, checked=arguments.check)
@@ -266,20 +259,14 @@ def _facts(facts: dict[str, Any]) -> Iterator[str]:
             yield f"{label} {value}"
 
 
-def _zone(entry: dict[str, Any], *, utc: bool) -> dt.tzinfo:
-    offset: int | None = None if utc else entry.get("utc_offset_s")
-    return dt.UTC if offset is None else dt.timezone(dt.timedelta(seconds=offset))
-
-
 def _time_range(record: dict[str, Any], zone: dt.tzinfo) -> str:
     first, last = record["first"].astimezone(zone), record["last"].astimezone(zone)
     end = f"{last:%H:%M:%S}" if first.date() == last.date() else f"{last:%Y-%m-%d %H:%M:%S}"
     return f"{first:%Y-%m-%d %H:%M:%S} to {end}"
 
 
-def _write_times(put: Any, entry: dict[str, Any], zone: dt.tzinfo, *, utc: bool) -> None:
+def _write_times(put: Any, entry: dict[str, Any], zone: dt.tzinfo, offset: int | None) -> None:
     if entry["first"] and entry["last"]:
-        offset: int | None = None if utc else entry.get("utc_offset_s")
         if entry.get("local_time"):
             name = "local time, zone unknown; set it with --tz"
         elif offset is not None:

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from zlens.cli.options import flag, option, repeated
 from zlens.cli.streams import print_message
 from zlens.errors import InputError, QueryError, ZlensError
 from zlens.inputs.options import (
@@ -30,6 +29,9 @@ if TYPE_CHECKING:
     from zlens.progress import Progress
     from zlens.session.session import CoreSession
 
+#: INPUT of a command: one or more, or any number.
+INPUTS = "INPUT+ -> inputs    file, folder, quoted pattern, or -"
+ANY_INPUTS = INPUTS.replace("+", "*")
 #: Maximum bytes of standard input, which is copied to a file because reading needs several passes.
 SPOOL_LIMIT = 64 * 1024**3
 #: Maximum share of the disk's free space for this file, because other programs write there too.
@@ -39,70 +41,52 @@ SPOOL_RESERVE = 256 * 1024**2
 _BLOCK = 1024 * 1024
 
 
-def add_inputs(parser: argparse.ArgumentParser, *, required: bool = True) -> None:
-    parser.add_argument(
-        "inputs", metavar="INPUT", nargs="+" if required else "*", help="file, folder, quoted pattern, or -"
-    )
+_DATA = """
+which data:
+--system NAME...      only this system (may be repeated)
+--source NAME         where several sources describe a system, show this one (info names them); all: every one
+--from TIME -> start  intervals after TIME: '2026-03-02 09:15', '09:15', 'yesterday 09:15' or 'last hour'
+--to TIME -> end      intervals up to TIME
+--shift HOURS         only these hours: 'Mon-Fri 08:00-17:00'
+--peak LENGTH         only the busiest period of each system: 60m, 2h
+--every LENGTH        combine intervals up to this length: 15m, 1h
+"""
+_TIME = """
+time:
+--tz ZONE    time zone of sources that record local time only: Europe/Berlin, -05:00
+--date DATE  date of listings and lines without a date: 2026-03-02
+"""
+_LEAP = """
+--leap N  leap seconds included in TOD values: 27
+"""
+THROUGHPUT = """
+throughput:
+--throughput FILE          CSV of application throughput: time (or start, end), transactions (or rate),
+                           response
+--throughput-columns LIST  map its columns: 'time=When,rate=Load:per min,response=RT:ms'
+--throughput-offset TIME   offset added to its times to match the system's clock: 90, -1h; info suggests one
+--as-published             compute ITR from busy rounded to 0.1%%, as published tables do
+"""
+_STRICT = """
+options:
+--strict  exit with status 1 if there are problems
+"""
+#: Options of commands that select intervals.
+SELECTING = f"""{_DATA}{_TIME}
+--utc               show UTC instead of the system's local time
+{_LEAP}
+groups:
+--group FILE        combine guests, devices, volumes and partitions into groups: lines like "LNX*" = "linux"
+                    under [guest], [device], [volume] or [partition]
+formulas:
+--allow-unverified  include metrics whose formula no source confirms
+--weights FILE      your own weights for RNI and finite CPI; see explain cpumf.rni
+{THROUGHPUT}{_STRICT}"""
 
 
-def add_options(parser: argparse.ArgumentParser, *, selection: bool = True, throughput: bool = True) -> None:
-    """Add the common options; with `selection`, also options that select intervals."""
-    if selection:
-        data = parser.add_argument_group("which data")
-        repeated(data, "--system NAME", "only this system (may be repeated)")
-        option(
-            data,
-            "--source NAME",
-            "where several sources describe a system, show this one (info names them); all: every one",
-        )
-        option(
-            data,
-            "--from TIME",
-            "intervals after TIME: '2026-03-02 09:15', '09:15', 'yesterday 09:15' or 'last hour'",
-            dest="start",
-        )
-        option(data, "--to TIME", "intervals up to TIME", dest="end")
-        option(data, "--shift HOURS", "only these hours: 'Mon-Fri 08:00-17:00'")
-        option(data, "--peak LENGTH", "only the busiest period of each system: 60m, 2h")
-        option(data, "--every LENGTH", "combine intervals up to this length: 15m, 1h")
-    time = parser.add_argument_group("time")
-    option(time, "--tz ZONE", "time zone of sources that record local time only: Europe/Berlin, -05:00")
-    option(time, "--date DATE", "date of listings and lines without a date: 2026-03-02")
-    if selection:
-        flag(time, "--utc", "show UTC instead of the system's local time")
-    option(time, "--leap N", "leap seconds included in TOD values: 27")
-    if selection:
-        groups = parser.add_argument_group("groups")
-        option(
-            groups,
-            "--group FILE",
-            "combine guests, devices, volumes and partitions into groups: lines like "
-            '"LNX*" = "linux" under [guest], [device], [volume] or [partition]',
-        )
-        formulas = parser.add_argument_group("formulas")
-        flag(formulas, "--allow-unverified", "include metrics whose formula no source confirms")
-        option(formulas, "--weights FILE", "your own weights for RNI and finite CPI; see explain cpumf.rni")
-    if throughput:
-        _add_throughput(parser)
-    flag(parser, "--strict", "exit with status 1 if there are problems")
-
-
-def _add_throughput(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("throughput")
-    option(
-        group,
-        "--throughput FILE",
-        "CSV of application throughput: time (or start, end), transactions (or rate), response",
-    )
-    option(
-        group, "--throughput-columns LIST", "map its columns: 'time=When,rate=Load:per min,response=RT:ms'"
-    )
-    option(
-        group,
-        "--throughput-offset TIME",
-        "offset added to its times to match the system's clock: 90, -1h; info suggests one",
-    )
-    flag(group, "--as-published", "compute ITR from busy rounded to 0.1%%, as published tables do")
+def reading(more: str = "") -> str:
+    """Return the options of commands that read all intervals, and more before the last one."""
+    return f"{_TIME}{_LEAP}{more}{_STRICT}"
 
 
 def parse_options(arguments: argparse.Namespace) -> Options:

@@ -6,10 +6,10 @@ import argparse
 import datetime as dt
 import json
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, TextIO
 
-from zlens.cli import private_files
-from zlens.cli.options import flag, option, repeated
+from zlens.cli import inputs, private_files
 from zlens.cli.parser import add_action
 from zlens.cli.streams import print_message
 from zlens.errors import QueryError
@@ -35,76 +35,74 @@ Examples:
   zlens lake forget lake --system ZVM1 --to 2026-01-01
   zlens lake rollup lake && zlens lake forget lake --raw --older-than 90d --even-if-lost unmeasured
 """
+OPTIONS = ""
+_LAKE = "LAKE    folder or URL of the lake"
+_SHOWN = f"""{_LAKE}
+--days    each day of each system
+--tables  each table of each system
+--inputs  each input, by its name at import
+--format {{text,json}} [text]  output format (text)
+"""
+_FORGOTTEN = f"""{_LAKE}
+--system NAME...          only this system (may be repeated)
+--from TIME -> start      intervals after TIME: '2026-03-02 09:15'
+--to TIME -> end          intervals up to TIME
+--utc                     times are UTC instead of the system's local time
+--raw                     remove raw tables only; needs --older-than
+--older-than AGE          inputs whose days are all this old: 90d
+--even-if-lost TABLES...  with --raw: raw tables, separated by commas, that may be removed although no measure
+                          has their rows; 'unmeasured': all that no measure reads
+--dry-run                 show what would be removed; remove nothing
+"""
+# Other actions change existing lakes, whose permissions their files get.
+_STAGED = f"""{_LAKE}
+DIR+ -> staged  folder of staged inputs
+--keep          leave the staged inputs where they are
+{private_files.option("the lake")}
+"""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    actions = parser.add_subparsers(metavar="ACTION", dest="action", required=True)
-
-    def action(name: str, help: str, details: str, example: str) -> argparse.ArgumentParser:
-        command = add_action(actions, name, help, example, details)
-        command.add_argument("lake", metavar="LAKE", help="folder or URL of the lake")
-        return command
-
-    show = action("show", "systems, days, tables, rows, bytes, inputs", "", "zlens lake show lake --days")
-    flag(show, "--days", "each day of each system")
-    flag(show, "--tables", "each table of each system")
-    flag(show, "--inputs", "each input, by its name at import")
-    show.add_argument("--format", choices=("text", "json"), default="text", help="output format (text)")
-    show.set_defaults(act=_show)
-    check = action(
+    action = partial(add_action, parser.add_subparsers(metavar="ACTION", dest="action", required=True))
+    action(_show, "show", "systems, days, tables, rows, bytes, inputs", "zlens lake show lake --days", _SHOWN)
+    action(
+        _check,
         "check",
         "read every file and verify its checksum",
-        "\nThe exit status is 1 if a file is missing, changed or not part of the lake.",
         "zlens lake check lake",
+        f"{_LAKE}\n--all    list all faults, however many",
+        "\nThe exit status is 1 if a file is missing, changed or not part of the lake.",
     )
-    flag(check, "--all", "list all faults, however many")
-    check.set_defaults(act=_check)
-    forget = action(
+    action(
+        _forget,
         "forget",
         "remove systems and times",
+        "zlens lake forget lake --system ZVM1 --to 2026-01-01",
+        _FORGOTTEN,
         "\nRemoves complete inputs, or all data of a system in an input; only those can be imported again."
         "\nInputs that lie only partly within the times are kept and listed."
         "\nWith --raw, only raw tables go; the measures that `zlens lake rollup` keeps stay. Table by table,"
         "\nday by day and interval by interval it proves that measures have what is removed, or refuses.",
-        "zlens lake forget lake --system ZVM1 --to 2026-01-01",
     )
-    repeated(forget, "--system NAME", "only this system (may be repeated)")
-    option(forget, "--from TIME", "intervals after TIME: '2026-03-02 09:15'", dest="start")
-    option(forget, "--to TIME", "intervals up to TIME", dest="end")
-    flag(forget, "--utc", "times are UTC instead of the system's local time")
-    flag(forget, "--raw", "remove raw tables only; needs --older-than")
-    option(forget, "--older-than AGE", "inputs whose days are all this old: 90d")
-    repeated(
-        forget,
-        "--even-if-lost TABLES",
-        "with --raw: raw tables, separated by commas, that may be removed although no measure has their "
-        "rows; 'unmeasured': all that no measure reads",
-    )
-    flag(forget, "--dry-run", "show what would be removed; remove nothing")
-    forget.set_defaults(act=_forget)
-    commit = action(
+    action(
+        _commit,
         "commit",
         "join staged inputs",
+        "zlens lake commit lake staged",
+        _STAGED,
         "\nMakes inputs that `zlens import --stage` has decoded part of a lake, which is created if missing,"
         "\nand removes their folders. Data already in the lake is skipped. Repeat it after an interruption."
         "\nThe exit status is 1 if an input cannot be part of this lake.",
-        "zlens lake commit lake staged",
     )
-    commit.add_argument("staged", metavar="DIR", nargs="+", help="folder of staged inputs")
-    flag(commit, "--keep", "leave the staged inputs where they are")
-    # Other actions change existing lakes, whose permissions their files get.
-    private_files.add_option(commit, "the lake")
-    commit.set_defaults(act=_commit)
-
-    rollup = action(
+    action(
+        _rollup,
         "rollup",
         "store measures by hour and day",
+        "zlens lake rollup lake && zlens sql lake -q 'from cpu_hour'",
+        f"{_LAKE}\n--system NAME...    only machines with this system",
         "\nComputes each measure by hour and day of local time, with sums that keep every mean"
         "\nright, as tables that end in _hour and _day. Only days with changed data are computed.",
-        "zlens lake rollup lake && zlens sql lake -q 'from cpu_hour'",
     )
-    repeated(rollup, "--system NAME", "only machines with this system")
-    rollup.set_defaults(act=_rollup)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -236,16 +234,11 @@ def _check(arguments: argparse.Namespace, out: TextIO) -> int:
 
 def _forget(arguments: argparse.Namespace, out: TextIO) -> int:
     from zlens import lake
-    from zlens.inputs.options import Options, parse_duration, parse_time_spec
+    from zlens.inputs.options import parse_duration
     from zlens.lake.file_names import is_url
     from zlens.progress import Progress, bytes_text
 
-    options = Options(
-        systems=tuple(arguments.system),
-        start=parse_time_spec(arguments.start) if arguments.start else None,
-        end=parse_time_spec(arguments.end) if arguments.end else None,
-        utc=arguments.utc,
-    )
+    options = inputs.parse_options(arguments)
     if arguments.raw or arguments.older_than:
         if not (arguments.raw and arguments.older_than) or options.start or options.end:
             raise QueryError(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 
 from zlens.cli import inputs, output
-from zlens.cli.options import flag, option
 from zlens.errors import QueryError
 
 DESCRIPTION = """\
@@ -23,26 +22,14 @@ Examples:
 """
 #: Subjects of an account that text and HTML show below one row.
 _TOP = 10
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", metavar="NAME", nargs="?", help="name of the ledger: cpu, energy, msu")
-    inputs.add_inputs(parser, required=False)
-    flag(parser, "--list", "list all ledgers, and what they do not count")
-    option(
-        parser,
-        "--top N",
-        f"only the N largest subjects of each account, the others as one row (text and HTML: {_TOP})",
-        type=int,
-    )
-    option(
-        parser,
-        "--factors FILE",
-        'emission of CO2 of the ledger energy: a TOML file with unit = "g/kWh", co2 and source',
-    )
-    option(parser, "--prices FILE", "of the ledger msu: your prices of an MSU, by product")
-    output.add_options(parser)
-    inputs.add_options(parser)
+OPTIONS = f"""
+NAME?           name of the ledger: cpu, energy, msu
+{inputs.ANY_INPUTS}
+--list          list all ledgers, and what they do not count
+--top N:int     only the N largest subjects of each account, the others as one row (text and HTML: {_TOP})
+--factors FILE  emission of CO2 of the ledger energy: a TOML file with unit = "g/kWh", co2 and source
+--prices FILE   of the ledger msu: your prices of an MSU, by product
+{output.OPTIONS}{inputs.SELECTING}"""
 
 
 def run(arguments: argparse.Namespace) -> int:

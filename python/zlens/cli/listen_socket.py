@@ -24,7 +24,10 @@ def address(listener: socket.socket) -> tuple[str, str, int]:
     name = listener.getsockname()
     if isinstance(name, str):
         return f"{UNIX}{name}", "localhost", 0
-    host, port = _display_host(name[0]), name[1]
+    host, port, *_ = name
+    if host in ("0.0.0.0", "::"):
+        # All addresses: the name of the machine can be opened.
+        host = socket.gethostname().lower()
     return f"http://{f'[{host}]' if ':' in host else host}:{port}/", host, port
 
 
@@ -125,8 +128,3 @@ def _bind(host: str, port: int) -> socket.socket:
             cure="choose another port with --port or --listen HOST:PORT; 0 selects any free port",
         ) from None
     return listener
-
-
-def _display_host(host: str) -> str:
-    """Return the host to print: the name of the machine if the server listens on all addresses."""
-    return socket.gethostname().lower() if host in ("0.0.0.0", "::") else host

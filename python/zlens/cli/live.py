@@ -11,11 +11,10 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager
-from typing import TYPE_CHECKING, Any
+from contextlib import ExitStack, closing, contextmanager
+from typing import TYPE_CHECKING
 
 from zlens.cli import INTERRUPTED, inputs, private_files, serve, serve_options
-from zlens.cli.options import flag, option, repeated
 from zlens.cli.streams import print_message
 from zlens.errors import InputError, QueryError
 from zlens.inputs.options import parse_duration
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     from zlens.live.watcher import Watcher
     from zlens.server.live_updates import LiveWorkspace
     from zlens.server.sql_workers import SqlWorkers
+    from zlens.server.workspace import Workspace
 
 DESCRIPTION = """\
 Follow systems while they run, print a line for each interval that closes, and serve the web UI.
@@ -55,6 +55,43 @@ Examples:
   perf stat -I 60000 -a -A -x, -e CPU_CYCLES,INSTRUCTIONS 2>&1 | zlens live - --tz +01:00
   zlens live --replay zlens-demo/zldemo.monwrite --speed 60
 """
+OPTIONS = f"""
+SOURCE* -> sources         file, folder, device, address, or -
+--replay FILE...           replay a recording as if live (repeatable)
+--speed N:float            replay speed relative to real time (1)
+retention:
+--lake DIR                 import received data into a lake; a restart resumes where it stopped
+--part LENGTH [1h]         length of data imported at a time (1h)
+--raw LENGTH [1h]          raw records that can be queried (1h)
+--keep LENGTH [1d]         measures kept in memory (1d)
+--grace LENGTH [10s]       grace period for SMF records after the end of their interval (10s)
+{private_files.option("the lake and what is received")}
+findings:
+--on-finding COMMAND...    run COMMAND when findings appear or clear; it reads them as JSON from its input
+                           (repeatable)
+--webhook URL...           send the same by POST; @FILE: the URL is in a file, env:NAME: in a variable
+                           (repeatable)
+--finding-hold LENGTH [0]  report a finding after it has held, or been clear, for this long (0)
+--finding-pause LENGTH [60s]  minimum time between two messages (60s)
+forwarders:
+--received DIR             folder for what forwarders send (LAKE/.live/received)
+--received-keep LENGTH     remove received files older than this once their intervals are closed (default:
+                           keep all)
+--received-size GB:float   keep at most this many GB per forwarder; remove the oldest files (default: keep
+                           all)
+--certificate FILE         certificate of this receiver (PEM)
+--key FILE                 its key (PEM)
+--client-ca FILE           forwarders must have certificates of this authority (PEM)
+--forwarder-token FILE     forwarders must send the token in this file
+polling of an HMC exporter or of RMF:
+--poll SECONDS             time between two polls (default: the interval that the text states, else 60)
+--poll-login FILE_OR_USER  file with a line USER:PASSWORD, or USER; zlens then prompts for the password
+--poll-ca FILE             certificates to trust instead of the system's (PEM)
+options:
+--no-serve                 print lines only, without a page
+{serve_options.OPTIONS}{inputs.reading()}
+--group FILE               combine guests, devices, volumes and partitions into groups
+"""
 #: Seconds between two polls of the feeds, and minimum seconds between two workspaces of the web UI.
 _PAUSE_S = 0.2
 _PUBLISH_S = 1.0
@@ -66,75 +103,6 @@ _POLLED = ("http://", "https://")
 _LONGEST_URL = 8192
 #: Maximum bytes of a file with a login.
 _LOGIN_SIZE = 4096
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("sources", metavar="SOURCE", nargs="*", help="file, folder, device, address, or -")
-    repeated(parser, "--replay FILE", "replay a recording as if live (repeatable)")
-    option(parser, "--speed N", "replay speed relative to real time (1)", type=float)
-    limits = parser.add_argument_group("retention")
-    option(limits, "--lake DIR", "import received data into a lake; a restart resumes where it stopped")
-    option(limits, "--part LENGTH", "length of data imported at a time (1h)", default="1h")
-    option(limits, "--raw LENGTH", "raw records that can be queried (1h)", default="1h")
-    option(limits, "--keep LENGTH", "measures kept in memory (1d)", default="1d")
-    option(
-        limits,
-        "--grace LENGTH",
-        "grace period for SMF records after the end of their interval (10s)",
-        default="10s",
-    )
-    findings = parser.add_argument_group("findings")
-    repeated(
-        findings,
-        "--on-finding COMMAND",
-        "run COMMAND when findings appear or clear; it reads them as JSON from its input (repeatable)",
-    )
-    repeated(
-        findings,
-        "--webhook URL",
-        "send the same by POST; @FILE: the URL is in a file, env:NAME: in a variable (repeatable)",
-    )
-    option(
-        findings,
-        "--finding-hold LENGTH",
-        "report a finding after it has held, or been clear, for this long (0)",
-        default="0",
-    )
-    option(findings, "--finding-pause LENGTH", "minimum time between two messages (60s)", default="60s")
-    private_files.add_option(limits, "the lake and what is received")
-    forwarders = parser.add_argument_group("forwarders")
-    option(forwarders, "--received DIR", "folder for what forwarders send (LAKE/.live/received)")
-    option(
-        forwarders,
-        "--received-keep LENGTH",
-        "remove received files older than this once their intervals are closed (default: keep all)",
-    )
-    option(
-        forwarders,
-        "--received-size GB",
-        "keep at most this many GB per forwarder; remove the oldest files (default: keep all)",
-        type=float,
-    )
-    option(forwarders, "--certificate FILE", "certificate of this receiver (PEM)")
-    option(forwarders, "--key FILE", "its key (PEM)")
-    option(forwarders, "--client-ca FILE", "forwarders must have certificates of this authority (PEM)")
-    option(forwarders, "--forwarder-token FILE", "forwarders must send the token in this file")
-    polled = parser.add_argument_group("polling of an HMC exporter or of RMF")
-    option(
-        polled,
-        "--poll SECONDS",
-        "time between two polls (default: the interval that the text states, else 60)",
-    )
-    option(
-        polled,
-        "--poll-login FILE_OR_USER",
-        "file with a line USER:PASSWORD, or USER; zlens then prompts for the password",
-    )
-    option(polled, "--poll-ca FILE", "certificates to trust instead of the system's (PEM)")
-    flag(parser, "--no-serve", "print lines only, without a page")
-    serve_options.add_options(parser)
-    inputs.add_options(parser, selection=False, throughput=False)
-    option(parser, "--group FILE", "combine guests, devices, volumes and partitions into groups")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -151,15 +119,18 @@ def run(arguments: argparse.Namespace) -> int:
         grace=parse_duration(arguments.grace),
     )
     options = inputs.parse_options(arguments)
-    with (
-        private_files.private_files(arguments.lake, shared=arguments.shared) as umask,
-        _address(arguments) as server,
+    with ExitStack() as stack:
+        umask = stack.enter_context(private_files.private_files(arguments.lake, shared=arguments.shared))
+        server = None if arguments.no_serve else stack.enter_context(serve_options.open_server(arguments))
         # Fork workers before any thread starts.
-        _processes(server) as workers,
-        _hooks(arguments, umask) as notifier,
-        _forwarders(arguments) as received,
-        _stop_event() as stop,
-    ):
+        workers = _workers(server)
+        if workers is not None:
+            stack.enter_context(closing(workers))
+        notifier = _notifier(arguments, umask)
+        if notifier is not None:
+            stack.enter_context(closing(notifier))
+        received = stack.enter_context(_forwarders(arguments))
+        stop = stack.enter_context(_stop_event())
         feeds = _feeds(arguments, received)
         live = Watcher(feeds, options, lake=arguments.lake, limits=limits)
         loop = _Watching(live, stop, arguments.strict, notifier)
@@ -174,45 +145,26 @@ def run(arguments: argparse.Namespace) -> int:
         return INTERRUPTED if stop.is_set() else loop.status
 
 
-@contextmanager
-def _address(arguments: argparse.Namespace) -> Iterator[ServeOptions | None]:
-    """Yield the options of the server of the web UI; None without one."""
-    if arguments.no_serve:
-        yield None
-        return
-    with serve_options.open_server(arguments) as server:
-        yield server
-
-
-@contextmanager
-def _processes(server: ServeOptions | None) -> Iterator[SqlWorkers | None]:
-    """Yield workers for SQL and scenarios; None without a web UI or outside of Linux."""
+def _workers(server: ServeOptions | None) -> SqlWorkers | None:
+    """Return workers for SQL and scenarios; None without a web UI or outside of Linux."""
     if server is None or sys.platform != "linux":
-        yield None
-        return
+        return None
     from zlens.server.app import live_answers
     from zlens.server.sql_workers import SqlWorkers
 
-    with closing(SqlWorkers(live_answers(), server.listener, server.limits)) as workers:
-        yield workers
+    return SqlWorkers(live_answers(), server.listener, server.limits)
 
 
-@contextmanager
-def _hooks(arguments: argparse.Namespace, umask: int) -> Iterator[Notifier | None]:
-    """Yield the notifier of findings; None without receivers."""
+def _notifier(arguments: argparse.Namespace, umask: int) -> Notifier | None:
+    """Return the notifier of findings; None without receivers."""
     if not arguments.on_finding and not arguments.webhook:
-        yield None
-        return
+        return None
     from zlens.live.notifications import CommandHook, MessageReceiver, Notifier
 
     receivers: list[MessageReceiver] = [CommandHook.from_line(text, umask) for text in arguments.on_finding]
     receivers += map(_webhook, arguments.webhook)
     hold = 0.0 if arguments.finding_hold == "0" else parse_duration(arguments.finding_hold)
-    notifier = Notifier(receivers, hold, parse_duration(arguments.finding_pause), print_message)
-    try:
-        yield notifier
-    finally:
-        notifier.close()
+    return Notifier(receivers, hold, parse_duration(arguments.finding_pause), print_message)
 
 
 def _webhook(text: str) -> Webhook:
@@ -503,7 +455,7 @@ def _serve(
 ) -> None:
     from zlens.live.session_transfer import Published
     from zlens.server.app import create_app
-    from zlens.server.live_updates import LiveWorkspace, event
+    from zlens.server.live_updates import LiveWorkspace
     from zlens.server.running_requests import RunningRequests
     from zlens.server.workspace import Workspace
 
@@ -516,7 +468,7 @@ def _serve(
 
     served = LiveWorkspace(open_workspace())
     running = RunningRequests(server.limits)
-    publisher = _Publisher(served, live, open_workspace, event)
+    publisher = _Publisher(served, live, open_workspace)
 
     def follow() -> None:
         try:
@@ -530,7 +482,7 @@ def _serve(
     thread = threading.Thread(target=follow, name="zlens-live", daemon=True)
     server.show(open=open)
     thread.start()
-    app = create_app(served, server.guard(), running, exported=server.exported, log=server.log)
+    app = create_app(served, server.guard(), running, log=server.log)
     try:
         serve.serve_app(app, running, server.listener, served.end)
     finally:
@@ -545,14 +497,8 @@ def _serve(
 class _Publisher:
     """Publisher of new workspaces, at most one per _PUBLISH_S."""
 
-    def __init__(
-        self,
-        served: LiveWorkspace,
-        live: Watcher,
-        open_workspace: Callable[[], Any],
-        event: Callable[..., Any],
-    ) -> None:
-        self._served, self._live, self._open_workspace, self._event = served, live, open_workspace, event
+    def __init__(self, served: LiveWorkspace, live: Watcher, open_workspace: Callable[[], Workspace]) -> None:
+        self._served, self._live, self._open_workspace = served, live, open_workspace
         self._last = 0.0
         self._pending: WatchStep | None = None
 
@@ -569,7 +515,9 @@ class _Publisher:
     def flush(self) -> None:
         if self._pending is None or self._served.is_blocked:
             return
+        from zlens.server.live_updates import event
+
         step, self._pending = self._pending, None
-        open_workspace = self._open_workspace()
-        self._served.replace(open_workspace, self._event(open_workspace, self._live, step))
+        workspace = self._open_workspace()
+        self._served.replace(workspace, event(workspace, self._live, step))
         self._last = time.monotonic()

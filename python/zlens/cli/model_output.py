@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from zlens.cli import output
-from zlens.cli.options import flag, option, repeated
 from zlens.cli.parser import CommandParser
 from zlens.errors import QueryError, ScenarioError, Wording
 
@@ -16,33 +15,32 @@ if TYPE_CHECKING:
     from zlens.rendering.answer import Answer
 
 
-def configure(parser: argparse.ArgumentParser, kind: str, file: str, setting: str) -> None:
-    """Add the options of `solve` (kind "model") and `study`, and the help on the model or study they name.
+#: A class of the user that decides in place of CP.
+POLICY = """
+--policy FILE.py:CLASS  a Python class that schedules, dispatches, unparks or selects pages in place of CP;
+                        FILE.py is run as part of zlens
+"""
 
-    `file` and `setting`, an example of --set, are parts of the help.
-    """
-    plural = "models" if kind == "model" else "studies"
-    flag(parser, "--list", f"list all {plural}")
-    flag(parser, "--example", f"print an example of {file}")
-    flag(parser, "--keys", f"list the keys of {file}")
-    add_setting(parser, setting)
+
+def setting(example: str) -> str:
+    """Return --set, which changes a value of the file, as text for `add_arguments`."""
+    return f"--set KEY=VALUE...      set a key to another value: {example}; may be repeated"
+
+
+def options(kind: str, file: str, example: str) -> str:
+    """Return options of `solve` (kind "model") and `study`; the help names the file and shows --set."""
+    return f"""
+--list     list all {"models" if kind == "model" else "studies"}
+--example  print an example of {file}
+--keys     list the keys of {file}
+{setting(example)}
+"""
+
+
+def configure(parser: argparse.ArgumentParser, kind: str) -> None:
+    """Add the help on the model or study that `solve` or `study` names."""
     if isinstance(parser, CommandParser):
         parser.help_about = lambda arguments: _describe(parser.prog, kind, getattr(arguments, kind))
-
-
-def add_setting(parser: argparse.ArgumentParser, example: str) -> None:
-    """Add --set, which changes a value of the file."""
-    repeated(parser, "--set KEY=VALUE", f"set a key to another value: {example}; may be repeated")
-
-
-def add_policy(parser: argparse.ArgumentParser) -> None:
-    """Add --policy, a class of the user that decides in place of CP."""
-    option(
-        parser,
-        "--policy FILE.py:CLASS",
-        "a Python class that schedules, dispatches, unparks or selects pages in place of CP; FILE.py is "
-        "run as part of zlens",
-    )
 
 
 def _package(kind: str) -> tuple[Any, Sequence[str]]:

@@ -11,29 +11,19 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
-from zlens.cli.options import option
 from zlens.cli.streams import CleanStream
 from zlens.errors import InputError
 from zlens.lake.location import is_lake
 from zlens.rendering.atomic_file import atomic_write, is_special_file
 
+#: Options of a command that prints a report or an answer.
+FORMAT = "--format {text,csv,json,html} [text]    output format (text)"
+FILE = "-o --output FILE    write to FILE instead of standard output"
+OPTIONS = f"{FORMAT}\n{FILE}"
 #: Maximum length of a path.
 _LONGEST_PATH = 4096
 #: Forms for programs.
 _EXACT = frozenset({"csv", "json", "html"})
-
-
-def add_options(parser: argparse.ArgumentParser, *, default: str | None = "text") -> None:
-    """Add --format and --output of a command that prints a report or an answer."""
-    add_format(parser, default=default)
-    option(parser, "-o --output FILE", "write to FILE instead of standard output")
-
-
-def add_format(
-    parser: argparse.ArgumentParser, default: str | None = "text", help: str = "output format (text)"
-) -> None:
-    """Add --format."""
-    parser.add_argument("--format", choices=("text", "csv", "json", "html"), default=default, help=help)
 
 
 def refuse_overwrite(arguments: argparse.Namespace) -> None:

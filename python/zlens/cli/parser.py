@@ -9,6 +9,8 @@ from importlib import import_module
 from keyword import iskeyword
 from typing import Any, NoReturn
 
+from zlens.cli.options import add_arguments
+
 #: Help by command, in order; each is a module of this package (with an underscore after a Python keyword).
 COMMANDS = {
     "info": "show what an input contains: format, systems, machine, release, time span, records",
@@ -83,7 +85,9 @@ class CommandParser(argparse.ArgumentParser):
             return
         module, self.module = import_module(self.module), None
         self.description, self.epilog = module.DESCRIPTION, module.EXAMPLES
-        module.configure(self)
+        add_arguments(self, module.OPTIONS)
+        if hasattr(module, "configure"):
+            module.configure(self)
         self.set_defaults(run=module.run)
 
     def error(self, message: str) -> NoReturn:
@@ -97,9 +101,11 @@ class Formatter(argparse.RawDescriptionHelpFormatter):
         super().__init__(prog, max_help_position=26, width=108)
 
 
-def add_action(actions: Any, name: str, help: str, example: str, details: str = "") -> CommandParser:
-    """Add an action to the subparsers of a command; its description is its help with further lines."""
-    command: CommandParser = actions.add_parser(
+def add_action(
+    actions: Any, act: Any, name: str, help: str, example: str, arguments: str, details: str = ""
+) -> None:
+    """Add an action, which `act` performs, to a command; its description is its help with further lines."""
+    command = actions.add_parser(
         name,
         help=help,
         description=f"{help[0].upper()}{help[1:]}.{details}",
@@ -107,7 +113,8 @@ def add_action(actions: Any, name: str, help: str, example: str, details: str = 
         formatter_class=Formatter,
         allow_abbrev=False,
     )
-    return command
+    add_arguments(command, arguments)
+    command.set_defaults(act=act)
 
 
 def build(*, configured: bool = False) -> argparse.ArgumentParser:

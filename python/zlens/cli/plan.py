@@ -6,7 +6,6 @@ import argparse
 from typing import TYPE_CHECKING
 
 from zlens.cli import inputs, output
-from zlens.cli.options import flag, option, repeated
 from zlens.errors import QueryError
 
 if TYPE_CHECKING:
@@ -30,20 +29,13 @@ Examples:
   zlens plan smf.dump --set class.BATCHLO.partition=TEST --set weight=200
   zlens plan monwrite.data --set smt=on
 """
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("inputs", metavar="INPUT", nargs="*", help="file, folder, quoted pattern, or -")
-    repeated(parser, "--set KEY=VALUE", "key to change: weight=500, logical_cores=+1; may be repeated")
-    flag(parser, "--list --keys", "list what can be changed, each with an example", dest="list")
-    option(parser, "--at TIME", "a time in the interval: '2026-03-02 09:15'")
-    flag(
-        parser,
-        "--over-time",
-        "solve all intervals instead of one: four-hour averages of MSU, caps, work that waits",
-    )
-    option(parser, "--system NAME", "the system, if the input has several")
-    output.add_options(parser)
+OPTIONS = f"""{inputs.ANY_INPUTS}
+--set KEY=VALUE...  key to change: weight=500, logical_cores=+1; may be repeated
+--list --keys       list what can be changed, each with an example
+--at TIME           a time in the interval: '2026-03-02 09:15'
+--over-time         solve all intervals instead of one: four-hour averages of MSU, caps, work that waits
+--system NAME       the system, if the input has several
+{output.OPTIONS}"""
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from zlens.cli.options import flag
 from zlens.lake import file_names
 
 #: Bits of umask: only this user may access a file, or also read it as a member of its group.
 _PRIVATE, _SHARED = 0o077, 0o027
 
 
-def add_option(parser: argparse._ActionsContainer, what: str) -> None:
-    """Add --shared; `what` names what the command writes."""
-    flag(
-        parser,
-        "--shared",
-        f"let members of the group read {what} (default: only you, or as an existing lake is)",
-    )
+def option(what: str) -> str:
+    """Return --shared as text for `add_arguments`; `what` names what the command writes."""
+    return f"--shared    let members of the group read {what} (default: only you, or as an existing lake is)"
 
 
 @contextmanager

@@ -8,7 +8,6 @@ import sys
 from typing import TYPE_CHECKING
 
 from zlens.cli import inputs, output
-from zlens.cli.options import flag, option, repeated
 from zlens.cli.streams import print_message
 from zlens.errors import QueryError
 
@@ -27,37 +26,17 @@ Examples:
   zlens report user monwrite.data --by-time LINUX01 --every 15m
   zlens report device monwrite.data --sort resp_ms --top 20
 """
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", metavar="NAME", nargs="?", help="name of the report: prclog, fcx304, ...")
-    inputs.add_inputs(parser, required=False)
-    flag(parser, "--list", "list all reports; with INPUT, those with data")
-    repeated(
-        parser,
-        "--only VALUE",
-        "only this subject of the report: a device, a processor, a user; * and ? match any characters; "
-        "may be repeated",
-    )
-    repeated(
-        parser,
-        "--by-time VALUE",
-        "like --only, with the rows of every interval, or of every --every: --by-time LINUX01",
-    )
-    option(
-        parser,
-        "--sort COLUMN",
-        "sort the rows by this column, named by its heading or as in CSV: --sort cpu_pct; numbers from "
-        "the highest, texts from A",
-    )
-    option(
-        parser,
-        "--top N",
-        "only the first N rows, and the first N of each interval: --sort cpu_pct --top 10",
-        type=int,
-    )
-    output.add_options(parser)
-    inputs.add_options(parser)
+OPTIONS = f"""
+NAME?               name of the report: prclog, fcx304, ...
+{inputs.ANY_INPUTS}
+--list              list all reports; with INPUT, those with data
+--only VALUE...     only this subject of the report: a device, a processor, a user; * and ? match any
+                    characters; may be repeated
+--by-time VALUE...  like --only, with the rows of every interval, or of every --every: --by-time LINUX01
+--sort COLUMN       sort the rows by this column, named by its heading or as in CSV: --sort cpu_pct; numbers
+                    from the highest, texts from A
+--top N:int         only the first N rows, and the first N of each interval: --sort cpu_pct --top 10
+{output.OPTIONS}{inputs.SELECTING}"""
 
 
 def run(arguments: argparse.Namespace) -> int:

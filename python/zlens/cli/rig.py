@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from zlens.cli import model_output, output
-from zlens.cli.options import flag, option
 from zlens.errors import QueryError
 
 if TYPE_CHECKING:
@@ -43,40 +42,23 @@ Examples:
   zlens rig run unequal-shares --set cp.dispatch_user=50 -o costly
   zlens serve rig/limits/hard-1.data
 """
+OPTIONS = f"""
+ACTION {{run,list,show,suite}}  run, list, show or suite
+SCENARIO*                   files, folders, or names from list
+--all                       run all scenarios that zlens ships
+-o --output DIR [rig] -> folder  folder for monitor data and report.html (rig); completed runs in it are
+                            reused
+--runner RUNNER [simulate]  source of the monitor data: simulate; 'command:PROGRAM {{scenario}} {{out}}', also
+                            {{seed}}; files:DIR for existing data (simulate)
+--jobs N:int                runs at the same time (one per processor)
+--seeds N:int               runs of each case (the scenario's)
+{model_output.setting("cp.slice=2")}{model_output.POLICY}
+--uncertain N:int           run in N worlds with assumed constants drawn from their ranges: what holds in how
+                            many
+--numbers                   print every number, not only the summary
+{output.FORMAT}
+"""
 _FAILED = 1
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("action", metavar="ACTION", choices=("run", "list", "show", "suite"),
-                        help="run, list, show or suite")  # fmt: skip
-    parser.add_argument("scenario", metavar="SCENARIO", nargs="*", help="files, folders, or names from list")
-    flag(parser, "--all", "run all scenarios that zlens ships")
-    option(
-        parser,
-        "-o --output DIR",
-        "folder for monitor data and report.html (rig); completed runs in it are reused",
-        dest="folder",
-        default="rig",
-    )
-    option(
-        parser,
-        "--runner RUNNER",
-        "source of the monitor data: simulate; 'command:PROGRAM {scenario} {out}', also {seed}; "
-        "files:DIR for existing data (simulate)",
-        default="simulate",
-    )
-    option(parser, "--jobs N", "runs at the same time (one per processor)", type=int)
-    option(parser, "--seeds N", "runs of each case (the scenario's)", type=int)
-    model_output.add_setting(parser, "cp.slice=2")
-    model_output.add_policy(parser)
-    option(
-        parser,
-        "--uncertain N",
-        "run in N worlds with assumed constants drawn from their ranges: what holds in how many",
-        type=int,
-    )
-    flag(parser, "--numbers", "print every number, not only the summary")
-    output.add_format(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -108,8 +90,8 @@ def _check_numbers(arguments: argparse.Namespace) -> None:
 
 def _run_suite(arguments: argparse.Namespace) -> int:
     from zlens import studies
-    from zlens.cli import INTERRUPTED, UNUSABLE
-    from zlens.rig import batch, runners, suite
+    from zlens.cli import UNUSABLE
+    from zlens.rig import runners, suite
 
     if arguments.all or len(arguments.scenario) > 1:
         raise QueryError("several suites", expected="one", cure="run them one after another")
@@ -117,13 +99,10 @@ def _run_suite(arguments: argparse.Namespace) -> int:
     loaded = suite.changed(suite.load(files[0]), arguments.set)
     runner = runners.find(arguments.runner, arguments.policy)
     with _progress() as progress:
-        try:
-            runs = suite.run(
-                loaded, runner, arguments.folder,
-                seeds=arguments.seeds, workers=arguments.jobs, progress=progress,
-            )  # fmt: skip
-        except batch.BatchInterrupted:
-            return INTERRUPTED
+        runs = suite.run(
+            loaded, runner, arguments.folder,
+            seeds=arguments.seeds, workers=arguments.jobs, progress=progress,
+        )  # fmt: skip
     if not runs.pairs:
         raise QueryError(f"no run succeeded: {runs.errors[0]}", cure="correct the suite")
     answer = studies.solve("regression", {"title": loaded.rig.title, "pair": runs.pairs})
@@ -171,17 +150,14 @@ def _run(arguments: argparse.Namespace) -> int:
 
 def _run_worlds(arguments: argparse.Namespace, rigs: list[RigDefinition], runner: Runner) -> int:
     """Run in worlds; exit status 1 if a conclusion does not hold in all of them."""
-    from zlens.cli import INTERRUPTED, UNUSABLE
-    from zlens.rig import batch, tables, uncertainty
+    from zlens.cli import UNUSABLE
+    from zlens.rig import tables, uncertainty
 
     with _progress() as progress:
-        try:
-            found = uncertainty.run(
-                rigs, runner, arguments.folder, arguments.uncertain,
-                seeds=arguments.seeds, workers=arguments.jobs, progress=progress,
-            )  # fmt: skip
-        except batch.BatchInterrupted:
-            return INTERRUPTED
+        found = uncertainty.run(
+            rigs, runner, arguments.folder, arguments.uncertain,
+            seeds=arguments.seeds, workers=arguments.jobs, progress=progress,
+        )  # fmt: skip
     _print(tables.uncertain_answer(found, every=arguments.numbers), arguments)
     if any(result.errors for result in found):
         return UNUSABLE

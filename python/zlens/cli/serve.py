@@ -13,7 +13,6 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from zlens.cli import complain, inputs, serve_options
-from zlens.cli.options import option
 from zlens.errors import QueryError
 
 if TYPE_CHECKING:
@@ -46,17 +45,9 @@ Examples:
   zlens serve lake --listen unix:/run/zlens/zlens.sock --public-url https://perf.example/zlens \\
     --user-header X-Forwarded-User --trust-proxy unix --log requests.log
 """
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    inputs.add_inputs(parser, required=False)
-    option(
-        parser,
-        "--rig DIR",
-        "runs of the rig, from zlens rig run -o DIR: their results, and each as an input to open",
-    )
-    serve_options.add_options(parser)
-    inputs.add_options(parser)
+OPTIONS = f"""{inputs.ANY_INPUTS}
+--rig DIR  runs of the rig, from zlens rig run -o DIR: their results, and each as an input to open
+{serve_options.OPTIONS}{inputs.SELECTING}"""
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -134,7 +125,7 @@ def _serve(workspace: Workspace, server: ServeOptions) -> None:
 
     running = RunningRequests(server.limits)
     warmup = Warmup(workspace)
-    app = create_app(workspace, server.guard(), running, exported=server.exported, log=server.log)
+    app = create_app(workspace, server.guard(), running, log=server.log)
     try:
         serve_app(app, running, server.listener)
     finally:

@@ -12,9 +12,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from zlens.cli import listen_socket
-from zlens.cli.options import flag, option, repeated
 from zlens.errors import InputError, QueryError
-from zlens.exposition import limits as exposition
 from zlens.server.limits import RequestLimits
 
 if TYPE_CHECKING:
@@ -29,73 +27,29 @@ _GB = 1024**3
 LIMITS = RequestLimits()
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options for address, proxy and limits of the web UI."""
-    address = parser.add_argument_group("address")
-    option(
-        address,
-        "--port N",
-        f"port on this machine ({listen_socket.DEFAULT_PORT}, or the next free one)",
-        type=int,
-    )
-    option(
-        address,
-        "--listen HOST:PORT",
-        "serve other machines too: 0.0.0.0:8017; needs a token. unix:FILE: a Unix socket, for a proxy",
-    )
-    option(
-        address,
-        "--token-file FILE",
-        "read the token from FILE, which only you can read (default: generate and print one)",
-    )
-    flag(address, "--open", "open the web UI in the browser")
-    proxy = parser.add_argument_group("behind a proxy")
-    option(proxy, "--public-url URL", "the address that users see: https://perf.example/zlens")
-    option(
-        proxy,
-        "--user-header NAME",
-        "the header in which the proxy names the user: X-Forwarded-User; needs --trust-proxy",
-    )
-    repeated(
-        proxy,
-        "--trust-proxy ADDRESS",
-        "believe that header from this address or network, or from the Unix socket (unix); repeatable",
-    )
-    option(
-        proxy,
-        "--log FILE",
-        "append a line of JSON per request: user and request, without any data; - is standard error",
-    )
-    limits = parser.add_argument_group("limits")
-    option(
-        limits,
-        "--metrics-rows N",
-        "rows of each measure and system in /metrics, the largest (%(default)s); 0: all",
-        type=int,
-        default=exposition.DEFAULT_ROWS,
-    )
-    option(
-        limits,
-        "--user-requests N",
-        "requests that a user of --user-header may have in progress (%(default)s); of SQL and scenarios "
-        "one at a time",
-        type=int,
-        default=LIMITS.questions,
-    )
-    option(
-        limits,
-        "--query-memory GB",
-        "memory of an SQL query, or of a scenario (%(default)g)",
-        type=float,
-        default=LIMITS.memory / _GB,
-    )
-    option(
-        limits,
-        "--request-time SECONDS",
-        "time limit of a request (%(default)g)",
-        type=float,
-        default=LIMITS.seconds,
-    )
+#: Options for address, proxy and limits of the web UI.
+OPTIONS = f"""
+address:
+--port N:int              port on this machine ({listen_socket.DEFAULT_PORT}, or the next free one)
+--listen HOST:PORT        serve other machines too: 0.0.0.0:8017; needs a token. unix:FILE: a Unix socket, for
+                          a proxy
+--token-file FILE         read the token from FILE, which only you can read (default: generate and print one)
+--open                    open the web UI in the browser
+behind a proxy:
+--public-url URL          the address that users see: https://perf.example/zlens
+--user-header NAME        the header in which the proxy names the user: X-Forwarded-User; needs --trust-proxy
+--trust-proxy ADDRESS...  believe that header from this address or network, or from the Unix socket (unix);
+                          repeatable
+--log FILE                append a line of JSON per request: user and request, without any data; - is standard
+                          error
+limits:
+--metrics-rows N:int [{LIMITS.rows}]  rows of each measure and system in /metrics, the largest
+                          (%(default)s); 0: all
+--user-requests N:int [{LIMITS.questions}]  requests that a user of --user-header may have in progress
+                          (%(default)s); of SQL and scenarios one at a time
+--query-memory GB:float [{LIMITS.memory / _GB}]  memory of an SQL query, or of a scenario (%(default)g)
+--request-time SECONDS:float [{LIMITS.seconds}]  time limit of a request (%(default)g)
+"""
 
 
 class ServeOptions(Struct, frozen=True):
@@ -107,7 +61,6 @@ class ServeOptions(Struct, frozen=True):
     public     public address if the server is behind a proxy
     proxy      proxy that names users
     limits     limits of requests
-    exported   limits of /metrics
     log        log of requests
     """
 
@@ -117,7 +70,6 @@ class ServeOptions(Struct, frozen=True):
     public: PublicUrl | None
     proxy: Proxy | None
     limits: RequestLimits
-    exported: exposition.ExportLimits
     log: RequestLog | None
 
     def guard(self) -> Guard:
@@ -145,10 +97,10 @@ class ServeOptions(Struct, frozen=True):
 def open_server(arguments: argparse.Namespace) -> Iterator[ServeOptions]:
     """Yield the options of a server, with its socket bound and its log open."""
     public, proxy = _proxy(arguments)
-    limits, exported = _limits(arguments), _rows(arguments.metrics_rows)
+    limits = _limits(arguments)
     token, printed = _token(arguments, proxy)
     with listen_socket.open_socket(arguments) as listener, _log(arguments) as log:
-        yield ServeOptions(listener, token, printed, public, proxy, limits, exported, log)
+        yield ServeOptions(listener, token, printed, public, proxy, limits, log)
 
 
 def _proxy(arguments: argparse.Namespace) -> tuple[PublicUrl | None, Proxy | None]:
@@ -176,7 +128,11 @@ def _limits(arguments: argparse.Namespace) -> RequestLimits:
     ):
         if not minimum <= value <= maximum:
             raise QueryError(f"{name} {value:g} is out of range", expected=f"{minimum:g} to {maximum:g}")
-    return RequestLimits(arguments.request_time, int(arguments.query_memory * _GB), arguments.user_requests)
+    rows = arguments.metrics_rows
+    if rows < 0:
+        raise QueryError(f"--metrics-rows {rows} is not a number of rows", expected="0 (all) or more")
+    memory = int(arguments.query_memory * _GB)
+    return RequestLimits(arguments.request_time, memory, arguments.user_requests, rows or None)
 
 
 @contextmanager
@@ -188,13 +144,6 @@ def _log(arguments: argparse.Namespace) -> Iterator[RequestLog | None]:
 
     with closing(RequestLog(arguments.log)) as log:
         yield log
-
-
-def _rows(number: int) -> exposition.ExportLimits:
-    """Return the limits of /metrics: rows per measure and system."""
-    if number < 0:
-        raise QueryError(f"--metrics-rows {number} is not a number of rows", expected="0 (all) or more")
-    return exposition.ExportLimits(number or None)
 
 
 def _token(arguments: argparse.Namespace, proxy: Proxy | None) -> tuple[str | None, bool]:

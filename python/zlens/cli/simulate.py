@@ -7,7 +7,6 @@ import os
 from typing import TYPE_CHECKING
 
 from zlens.cli import INTERRUPTED, model_output, output
-from zlens.cli.options import flag, option
 from zlens.errors import InputError, QueryError
 
 if TYPE_CHECKING:
@@ -29,28 +28,18 @@ Examples:
   zlens simulate machine.toml --explain
   zlens report prclog machine.data
 """
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "scenario", metavar="SCENARIO.toml", nargs="?", help="the scenario; - for standard input"
-    )
-    option(parser, "-o --output FILE", "file for the monitor records")
-    option(parser, "--seed N", "seed of all random numbers (the scenario's, or 1)", type=int)
-    option(parser, "--hours N", "hours to record (the scenario's, or 1)", type=float)
-    option(
-        parser,
-        "--runs N",
-        "simulate with N seeds, one more each, on all processors, into FILE-001 and so on",
-        type=int,
-        default=1,
-    )
-    model_output.add_setting(parser, "user.LINUX1.demand=50")
-    model_output.add_policy(parser)
-    flag(parser, "--explain", "list the constants that the scenario uses")
-    flag(parser, "--example", "print an example of a scenario")
-    flag(parser, "--keys", "list the keys of a scenario")
-    output.add_format(parser, help="format of the summary (text)")
+OPTIONS = f"""
+SCENARIO.toml?    the scenario; - for standard input
+-o --output FILE  file for the monitor records
+--seed N:int      seed of all random numbers (the scenario's, or 1)
+--hours N:float   hours to record (the scenario's, or 1)
+--runs N:int [1]  simulate with N seeds, one more each, on all processors, into FILE-001 and so on
+{model_output.setting("user.LINUX1.demand=50")}{model_output.POLICY}
+--explain         list the constants that the scenario uses
+--example         print an example of a scenario
+--keys            list the keys of a scenario
+--format {{text,csv,json,html}} [text]  format of the summary (text)
+"""
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -6,7 +6,6 @@ import argparse
 from typing import TYPE_CHECKING
 
 from zlens.cli import inputs, model_output, output
-from zlens.cli.options import option
 from zlens.errors import QueryError
 
 if TYPE_CHECKING:
@@ -29,26 +28,21 @@ Examples:
   zlens solve partitions --from rmf-cpu.xml --set partition.PROD.weight=500
   zlens solve shares shares.toml --sweep user.LINUX1.relative=100:1000:100 --format html -o sweep.html
 """
+OPTIONS = f"""
+MODEL?                     name of the model: shares, ...
+SCENARIO.toml?             the scenario; - for standard input
+{model_output.options("model", "a scenario of the model", "user.LINUX1.demand=50")}
+--sweep KEY=START:STOP[:STEP]  solve for each value of a key and print the values
+--from INPUT+ -> measured  build the scenario from a measured interval (shares, aliases, partitions, capacity,
+                           smt): the busiest, or the one that contains --at
+--at TIME                  a time in that interval: '2026-03-02 09:15'
+--system NAME              the system, if the input has several
+{output.OPTIONS}
+"""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", metavar="MODEL", nargs="?", help="name of the model: shares, ...")
-    parser.add_argument(
-        "scenario", metavar="SCENARIO.toml", nargs="?", help="the scenario; - for standard input"
-    )
-    model_output.configure(parser, "model", "a scenario of the model", "user.LINUX1.demand=50")
-    option(parser, "--sweep KEY=START:STOP[:STEP]", "solve for each value of a key and print the values")
-    option(
-        parser,
-        "--from INPUT",
-        "build the scenario from a measured interval (shares, aliases, partitions, capacity, smt): "
-        "the busiest, or the one that contains --at",
-        dest="measured",
-        nargs="+",
-    )
-    option(parser, "--at TIME", "a time in that interval: '2026-03-02 09:15'")
-    option(parser, "--system NAME", "the system, if the input has several")
-    output.add_options(parser)
+    model_output.configure(parser, "model")
 
 
 def run(arguments: argparse.Namespace) -> int:

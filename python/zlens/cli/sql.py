@@ -7,7 +7,6 @@ import sys
 from typing import TYPE_CHECKING, TextIO
 
 from zlens.cli import inputs, output
-from zlens.cli.options import option
 from zlens.cli.streams import print_message
 from zlens.errors import QueryError
 from zlens.schema.plain_text import format_count
@@ -26,23 +25,15 @@ Examples:
   zlens sql rmf.xml -q "from partition where cpu_type = 'IFL'" --format csv
   zlens sql monwrite.data -q @query.sql --format parquet -o result.parquet
 """
+OPTIONS = f"""{inputs.INPUTS}
+-q --query SQL!  the query, or @FILE to read it from a file
+--format {{table,csv,json,parquet}} [table]  output format (table); parquet needs -o
+{output.FILE}
+--rows N:int     rows of a table to show (60 on a terminal, else all; 0: all)
+{inputs.SELECTING}"""
 
 #: Maximum bytes read from a file with a query.
 _LONGEST_FILE = 16_000_000
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    inputs.add_inputs(parser)
-    option(parser, "-q --query SQL", "the query, or @FILE to read it from a file", required=True)
-    parser.add_argument(
-        "--format",
-        choices=("table", "csv", "json", "parquet"),
-        default="table",
-        help="output format (table); parquet needs -o",
-    )
-    option(parser, "-o --output FILE", "write to FILE instead of standard output")
-    option(parser, "--rows N", "rows of a table to show (60 on a terminal, else all; 0: all)", type=int)
-    inputs.add_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -6,7 +6,6 @@ import argparse
 from typing import TYPE_CHECKING
 
 from zlens.cli import model_output, output
-from zlens.cli.options import flag
 
 if TYPE_CHECKING:
     from zlens.rendering.answer import Answer
@@ -26,14 +25,17 @@ Examples:
   zlens study regression pairs.toml
   zlens study trend --example
 """
+OPTIONS = f"""
+STUDY?          scaling, regression or trend
+RUNS.toml?      the runs; - for standard input
+{model_output.options("study", "a file of runs", "run.A1.busy=95.4")}
+--as-published  compute ITR from busy rounded to 0.1%%, as published tables do
+{output.OPTIONS}
+"""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("study", metavar="STUDY", nargs="?", help="scaling, regression or trend")
-    parser.add_argument("runs", metavar="RUNS.toml", nargs="?", help="the runs; - for standard input")
-    model_output.configure(parser, "study", "a file of runs", "run.A1.busy=95.4")
-    flag(parser, "--as-published", "compute ITR from busy rounded to 0.1%%, as published tables do")
-    output.add_options(parser)
+    model_output.configure(parser, "study")
 
 
 def run(arguments: argparse.Namespace) -> int:

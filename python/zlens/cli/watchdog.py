@@ -35,8 +35,10 @@ def run_watched() -> int | None:
     signal.pthread_sigmask(signal.SIG_BLOCK, signals)
     pid = os.fork()
     if pid == 0:
+        import ctypes
+
         tempfile.tempdir = folder.path
-        _exit_like_child()
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, signals)
         from zlens.engine.memory_limits import limit_memory
 
@@ -76,9 +78,3 @@ def _watch(pid: int, signals: set[signal.Signals]) -> int:
     if os.WIFEXITED(status):
         return os.WEXITSTATUS(status)
     return 128 + signals_received[0][0] if signals_received else BROKEN
-
-
-def _exit_like_child() -> None:
-    import ctypes
-
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 from collections import Counter
-from collections.abc import Iterable
 from pathlib import Path
 
 from zlens.catalog import layouts as catalog
@@ -76,15 +75,9 @@ def describe(record: str, release: str | None = None, root: Path | None = None) 
 
 def summary(root: Path | None = None) -> str:
     """Return a table of all records of the catalog: id, class, page and title."""
-    rows = [(info.record, info.kind, info.dsect, info.title) for info in _first_heads(root)]
+    infos = (catalog.record_info(record, root) for record in catalog.records(root))
+    rows = [(info.record, info.kind, info.dsect, info.title) for info in infos if info is not None]
     return "\n".join(align_columns([("Record", "Class", "Page", "Title"), *rows], [True] * 4)) + "\n"
-
-
-def _first_heads(root: Path | None) -> Iterable[RecordInfo]:
-    for record in catalog.records(root):
-        info = catalog.record_info(record, root)
-        if info is not None:
-            yield info
 
 
 def _head(head: RecordInfo, infos: list[RecordInfo], layouts: list[RecordLayout]) -> list[str]:

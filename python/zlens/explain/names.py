@@ -13,7 +13,7 @@ from functools import cache
 from zlens.catalog import aggregation, caveats, cp_commands, expressions, layouts, measures, roles, rules
 from zlens.errors import QueryError
 from zlens.explain.cpumf import counter_names, counter_pages, formula_lines, name_lines
-from zlens.explain.description import Description, Facts
+from zlens.explain.description import Description, Facts, format_text
 from zlens.explain.lineage import column_lineage, raw_lines
 from zlens.explain.listings import listing_names, listing_pages
 from zlens.explain.records import (
@@ -25,7 +25,6 @@ from zlens.explain.records import (
     role_pages,
 )
 from zlens.explain.smf import smf_names, smf_pages
-from zlens.explain.text_format import format_text
 from zlens.rendering.text_lines import WIDTH
 from zlens.schema.wording import phrase
 
@@ -275,13 +274,8 @@ def _report_names() -> tuple[str, ...]:
     return (*definition.names(), *definition.numbers())
 
 
-@cache
-def _lower_report_names() -> frozenset[str]:
-    return frozenset(name.lower() for name in _report_names())
-
-
 def _is_report(name: str) -> bool:
-    return name.lower() in _lower_report_names()
+    return name.lower() in map(str.lower, _report_names())
 
 
 def _report(name: str) -> Iterator[str]:

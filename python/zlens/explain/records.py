@@ -400,11 +400,6 @@ def _unit(name: str | None) -> str:
 # Printed reports that readers parse (RMF)
 
 
-def _rounded(column: rmf_reports.RmfColumn) -> str:
-    """Return the precision of a number if the report is read as text."""
-    return f"in printed reports: the value is {column.name} +- {listings.precision_column(column.name)}"
-
-
 @cache
 def printed_reports() -> tuple[rmf_reports.RmfReport, ...]:
     """Return all reports whose printed format a reader parses."""
@@ -427,11 +422,13 @@ def printed_pages(name: str) -> Iterator[Description]:
                 yield Description(f"{table.name}: {table.text}", facts)
             for column in table.columns if dot and table_name == table.name else ():
                 if column_name == column.name:
+                    precision = listings.precision_column(column.name)
+                    rounded = f"in printed reports: the value is {column.name} +- {precision}"
                     facts = [
                         ("Report", report.title),
                         ("Value", ", ".join(filter(None, (column.raw.type, column.unit)))),
                         ("Printed", column.head),
-                        ("Rounded", _rounded(column) if column.type == "float" else ""),
+                        ("Rounded", rounded if column.type == "float" else ""),
                         ("Source", report.source),
                         ("Status", f"{column.status}: {_PRINTED[column.status]}"),
                     ]

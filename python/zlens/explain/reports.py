@@ -6,7 +6,7 @@ from pathlib import Path
 
 from zlens.catalog import caveats
 from zlens.catalog.reports import titles
-from zlens.catalog.reports.definition import FOLDER, ReportColumn, RowKind, load_report
+from zlens.catalog.reports.definition import FOLDER, ReportColumn, load_report
 from zlens.rendering.text_lines import wrap_hanging
 from zlens.reports import column_facts
 
@@ -32,7 +32,9 @@ def explain_report(wanted: str, folder: Path = FOLDER) -> str:
             plain = rows.kind == "mean" and any(column.mean == "plain" for column in table.columns)
             kind = "plain" if plain else rows.kind
             text = _ROWS[kind].format(of=_KINDS[rows.of], peak=names.get(table.peak))
-            lines += wrap_hanging(f"Rows    {rows.label or _label(rows):<8} ", text)
+            # Rows of intervals have their time at the left margin.
+            label = rows.label or ("hh:mm:ss" if "interval" in (rows.kind, rows.of) else "")
+            lines += wrap_hanging(f"Rows    {label:<8} ", text)
         if table.sort:
             lines += wrap_hanging("Sorted  ", f"by {names[table.sort]}")
         for column in table.columns:
@@ -75,11 +77,6 @@ _TOTALS = {
     "mix": "the common value, or MIX",
     "count": "number of rows",
 }
-
-
-def _label(rows: RowKind) -> str:
-    """Return the left margin of rows without a label."""
-    return "hh:mm:ss" if rows.kind == "interval" or rows.of == "interval" else ""
 
 
 def _column(column: ReportColumn) -> list[str]:

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 from zlens.catalog import measures, roles, rules
 from zlens.catalog.rules import BASELINES, CLASSES, COMPARES, KINDS, STATUSES, Rule
-from zlens.explain.description import Description
-from zlens.explain.text_format import format_text
+from zlens.explain.description import Description, format_text
 from zlens.findings.evaluate import describe_threshold
 from zlens.findings.finding import format_amount
 from zlens.rendering.text_lines import wrap_hanging
@@ -49,7 +48,7 @@ def describe_rule(rule: Rule) -> Description:
             ("Baseline", _baseline(rule)),
             ("Not", rule.reason),
             ("Needs", [_need(name) for name in rule.needs]),
-            ("Query", _query(rule)),
+            ("Query", [line for line in rule.query.splitlines() if line.strip()]),
             ("Means", rule.meaning),
             ("Action", rule.action),
             ("Caution", rule.guard),
@@ -78,10 +77,6 @@ def _need(name: str) -> str:
         return f"{name}: {roles.entity(table.removeprefix('role.')).roles[column].text}"
     fact = measures.load_measure(table).column(column) if table in measures.measure_names() else None
     return f"{name}: {fact.text}" if fact else name
-
-
-def _query(rule: Rule) -> list[str]:
-    return [line for line in rule.query.splitlines() if line.strip()]
 
 
 def _overview(all_rules: dict[str, Rule]) -> str:

@@ -12,6 +12,7 @@ from zlens.explain.description import Description
 _RECORD = re.compile(r"smf ?(\d+)(?:\.(\d+))?")
 #: Names of fields begin with the number of their record or subtype, unless a column has a name of its own.
 _FIELD = re.compile(r"(?:smf|r)\d|.*_")
+_COUNTER = re.compile(r"c\d+_d")
 
 
 def smf_pages(name: str) -> Iterator[Description]:
@@ -63,7 +64,9 @@ def describe_record(record: int) -> Description:
             f"{number}: {subtype.text}; {subtype.status}" for number, subtype in counters.subtypes.items()
         ]
         columns = [
-            f"{column.name}: {column.text}" for column in smf.columns(record) if not _is_counter(column.name)
+            f"{column.name}: {column.text}"
+            for column in smf.columns(record)
+            if not _COUNTER.fullmatch(column.name)
         ]
         return Description(
             f"{counters.table}: {counters.text}",
@@ -91,10 +94,6 @@ def describe_record(record: int) -> Description:
             ("Join", "sections of one record have system, file and offset in common"),
         ],
     )
-
-
-def _is_counter(name: str) -> bool:
-    return re.fullmatch(r"c\d+_d", name) is not None
 
 
 def describe_table(layout: SmfLayout, section: SmfSection) -> Description:

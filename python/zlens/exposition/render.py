@@ -17,7 +17,6 @@ from zlens.catalog import aggregation, exposition, measures
 from zlens.catalog.exposition import MetricFamily, MetricGroup
 from zlens.catalog.expressions import literal, quote
 from zlens.engine.results import QueryResult
-from zlens.exposition.limits import ExportLimits
 from zlens.inputs.options import TimeSpec
 from zlens.inputs.unix_time import from_unix_us
 from zlens.session.session import CoreSession
@@ -27,19 +26,20 @@ from zlens.version import VERSION
 _FIRST = ("interval", "system", "load")
 
 
-def render(session: CoreSession, *, openmetrics: bool, limits: ExportLimits | None = None) -> bytes:
+def render(session: CoreSession, *, openmetrics: bool, rows: int | None) -> bytes:
     """Render all metrics of the newest interval of each system and source.
+
+    rows   rows of each measure and system, with the largest values of its main column; None: all
 
     The session is not changed; only the newest intervals are computed. Raises QueryError if that fails.
     """
-    limits = limits or ExportLimits()
     newest = _newest(session)
     form = _TextFormat(openmetrics)
     parts = [form.own("zlens_build", "info", "the program that wrote this", f'{{version="{VERSION}"}} 1')]
     if newest:
         narrowed = _newest_session(session, newest)
         try:
-            parts += _measures(narrowed, newest, form, limits)
+            parts += _measures(narrowed, newest, form, rows)
         finally:
             if narrowed is not session:
                 narrowed.close()
@@ -99,7 +99,7 @@ def _newest_session(session: CoreSession, newest: Sequence[_Newest]) -> CoreSess
 
 
 def _measures(
-    session: CoreSession, newest: Sequence[_Newest], form: _TextFormat, limits: ExportLimits
+    session: CoreSession, newest: Sequence[_Newest], form: _TextFormat, rows: int | None
 ) -> Iterator[str]:
     groups = [group for group in exposition.names().groups if not group.of]
     groups.sort(key=lambda group: _FIRST.index(group.measure) if group.measure in _FIRST else len(_FIRST))
@@ -109,12 +109,12 @@ def _measures(
             continue
         for prefix, members in _by_prefix(group, newest).items():
             table = session.queries.materialize_query(*_rows(group, members))
-            within = f' WHERE "#place" <= {limits.rows}' if limits.rows is not None else ""
+            within = f' WHERE "#place" <= {rows}' if rows is not None else ""
             selection = f"{quote(table)}{within}"
             answer = session.queries.select(f"SELECT * FROM {selection}", {})
             yield form.samples(prefix, group, answer)
-            if limits.rows is not None:
-                left_out += _omitted_samples(session, table, group, limits.rows)
+            if rows is not None:
+                left_out += _omitted_samples(session, table, group, rows)
             for counters in exposition.names().counters(group.measure):
                 if prefix in counters.prefixes and session.has_data(f"role.{counters.of}"):
                     query, reads = _counters(counters, members, selection)
@@ -281,11 +281,9 @@ class _TextFormat(Struct, frozen=True):
         if not self.openmetrics:
             name += {"counter": "_total", "info": "_info"}.get(kind, "")
             kind = "gauge" if kind == "info" else kind
-        lines = f"# HELP {name} {self._help(text)}\n# TYPE {name} {kind}\n"
+        help = _escaped(text) if self.openmetrics else text.replace("\\", "\\\\").replace("\n", "\\n")
+        lines = f"# HELP {name} {help}\n# TYPE {name} {kind}\n"
         return lines + (f"# UNIT {name} {unit}\n" if unit and self.openmetrics else "")
-
-    def _help(self, text: str) -> str:
-        return _escaped(text) if self.openmetrics else text.replace("\\", "\\\\").replace("\n", "\\n")
 
 
 def _escaped(text: str) -> str:

@@ -14,7 +14,7 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from msgspec import Struct
 
@@ -43,31 +43,29 @@ class FeedChunk(Struct, frozen=True):
     notes: tuple[str, ...] = ()
 
 
-class Feed(Protocol):
-    """Live input that delivers bytes."""
+class Feed:
+    """Live input that delivers bytes.
+
+    ended     whether no more bytes will arrive
+    seekable  whether its bytes can be read again from a position
+    """
 
     name: str
-    #: Whether no more bytes will arrive.
-    ended: bool
-    #: Whether its bytes can be read again from a position.
-    seekable: bool
+    ended = False
+    seekable = False
 
-    def seek(self, position: Position) -> None: ...
+    def seek(self, position: Position) -> None:
+        """Continue at a position, if the feed is seekable."""
 
     def read(self) -> FeedChunk | None:
         """Return new bytes; None if there are none."""
-        ...
-
-    def close(self) -> None: ...
-
-
-@runtime_checkable
-class ReleasableFeed(Protocol):
-    """A feed that may drop data that is never read again."""
+        raise NotImplementedError
 
     def release_before(self, position: Position) -> None:
         """Allow removal of data before a position: it is not read again, even after a restart."""
-        ...
+
+    def close(self) -> None:
+        """Stop reading."""
 
 
 class FeedGroup(ABC):
@@ -78,14 +76,13 @@ class FeedGroup(ABC):
         """Return the current feeds."""
 
 
-class FileFeed:
+class FileFeed(Feed):
     """Files that are read in sequence: one growing file, or files that appear in a folder."""
 
     seekable = True
 
     def __init__(self, name: str, listed: Callable[[], list[str]]) -> None:
         self.name = name
-        self.ended = False
         self._listed = listed
         self._done: set[str] = set()
         self._path: str | None = None
@@ -141,9 +138,6 @@ class FileFeed:
             self._done.add(self._path)
         self._path, self._inode, self._offset = others[0], 0, 0
         return True
-
-    def close(self) -> None:
-        return None
 
 
 def growing_file(path: str) -> FileFeed:
@@ -217,14 +211,11 @@ class ThreadHandover:
         return self._queue.qsize()
 
 
-class ReaderThreadFeed:
+class ReaderThreadFeed(Feed):
     """A pipe or the device, read by a separate thread that never waits for the program."""
-
-    seekable = False
 
     def __init__(self, name: str, handle: int, *, device: bool = False) -> None:
         self.name = name
-        self.ended = False
         self._handle = handle
         self._device = device
         # The writer of a pipe waits if the program lags; the device overflows, so its reads are dropped.
@@ -233,9 +224,6 @@ class ReaderThreadFeed:
         )
         self._thread = threading.Thread(target=self._run, name="zlens-reading", daemon=True)
         self._thread.start()
-
-    def seek(self, position: Position) -> None:
-        return None
 
     def read(self) -> FeedChunk | None:
         parts: list[bytes] = []
@@ -295,9 +283,6 @@ class ReaderThreadFeed:
             self._handover.send_or_drop(b"".join(pending), note)
             pending.clear()
 
-    def close(self) -> None:
-        return None
-
 
 class ReplayClock:
     """Clock of replays: recorded time at `speed` times real time; 0: as fast as possible."""
@@ -322,7 +307,7 @@ class ReplayClock:
         return us - first <= (self._now() - begun) * self._speed * 1e6
 
 
-class ReplayFeed:
+class ReplayFeed(Feed):
     """A recording that is replayed by a clock.
 
     moments   pairs of time in microseconds and bytes of the file at that time, both ascending
@@ -332,7 +317,6 @@ class ReplayFeed:
 
     def __init__(self, path: str, moments: list[tuple[int, int]], clock: ReplayClock) -> None:
         self.name = path
-        self.ended = False
         self._moments = moments
         self._clock = clock
         self._at = 0
@@ -360,9 +344,6 @@ class ReplayFeed:
             self._offset += len(data)
         self.ended = self._at == len(self._moments)
         return FeedChunk(data, {"offset": self._offset}) if data else None
-
-    def close(self) -> None:
-        return None
 
 
 def open_recording(path: str, clock: ReplayClock) -> ReplayFeed:

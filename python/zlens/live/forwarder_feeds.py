@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from itertools import islice
 from typing import Any
 
-from zlens.live.feeds import MAX_READ_BYTES, FeedChunk, FeedGroup, Position
+from zlens.live.feeds import MAX_READ_BYTES, Feed, FeedChunk, FeedGroup, Position
 from zlens.live.received_files import ReadPosition, ReceivedFiles, RetentionPolicy
 from zlens.live.receiver import Receiver
 
@@ -27,12 +27,10 @@ class ForwarderFeeds(FeedGroup):
         return [*self._feeds.values()]
 
 
-class _Source:
-    """Feed of the durable bytes of one source."""
+class _Source(Feed):
+    """Feed of the durable bytes of one source, which never ends: a forwarder may connect again."""
 
     seekable = True
-    #: A forwarder may connect again.
-    ended = False
 
     def __init__(self, received: ReceivedFiles, keep: RetentionPolicy) -> None:
         self.name = f"forwarder {received.name}"
@@ -58,9 +56,6 @@ class _Source:
 
     def release_before(self, position: Position) -> None:
         self._received.forget(ReadPosition(position["file"], position["offset"]), self._keep)
-
-    def close(self) -> None:
-        return None
 
 
 def _note(gap: Mapping[str, Any]) -> str:

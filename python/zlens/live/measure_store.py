@@ -7,17 +7,17 @@ not release the memory of deleted rows.
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import partial
 from typing import Any
 
 from msgspec import Struct, field
 
 from zlens._native import ArrowTable
 from zlens.catalog import expressions, measures
-from zlens.catalog.raw_columns import RawColumn
 from zlens.catalog.roles import SQL_TYPES
 from zlens.catalog.session_columns import measure_columns
-from zlens.engine.connection import Connection, connect
+from zlens.engine.connection import connect
 from zlens.engine.results import QueryResult, ResultStream
 from zlens.schema.temporary_folder import TemporaryFolder
 
@@ -201,19 +201,21 @@ class MeasureStore:
             cursor = self._connection.cursor()
             condition = f"{_STEP} <= {step}"
             if ends is not None:
-                times = {end for _, _, end in ends}
-                listed = ", ".join(map(str, sorted(times))) or "NULL"
-                condition += f" AND epoch_us({_time(name)}) IN ({listed})"
+                listed = ", ".join(map(str, sorted({end for _, _, end in ends}))) or "NULL"
+                time = "time" if name == "event" else "interval_end"
+                condition += f" AND epoch_us({time}) IN ({listed})"
             if not self._tables[name].hours:
-                return ArrowTable([(c.name, c.type) for c in _columns(name, columns)], [])
-            return ResultStream(_relation(cursor, self._union(name, columns, condition, ends, since_us)))
+                types = {column.name: column.type for column in measures.load_measure(name).columns}
+                return ArrowTable([(column, types[column]) for column in columns], [])
+            # The relation is read immediately, because other statements may follow before it is used.
+            return ResultStream(cursor.sql(self._union(name, columns, condition, ends, since_us)))
 
     def values(self, name: str, column: str, ends: Collection[End]) -> dict[End, float | None]:
         """Return a column of a measure with one row per interval, by interval."""
         with self._lock:
             if name not in self._tables or not self._tables[name].hours:
                 return {}
-            times = ", ".join(str(end) for end in sorted({end for _, _, end in ends})) or "NULL"
+            times = ", ".join(map(str, sorted({end for _, _, end in ends}))) or "NULL"
             union = self._union(name, ["system", "source", "interval_end", column], ends=ends)
             selected = f"system, source, epoch_us(interval_end) AS us, {column}"
             query = f"SELECT {selected} FROM ({union}) WHERE us IN ({times})"
@@ -222,10 +224,12 @@ class MeasureStore:
     def _run(self, query: str) -> list[tuple[Any, ...]]:
         return self._connection.execute(query).fetchall()
 
-    def tables(self, step: int, ends: Iterable[End] | None = None) -> dict[str, RetainedMeasure]:
+    def tables(self, step: int, ends: Iterable[End] | None = None) -> dict[str, MeasureRows]:
         """Return the measures as tables of a session; with `ends`, rows of these intervals only."""
         selected = None if ends is None else [*ends]
-        return {name: RetainedMeasure(self, name, step, selected) for name in self.names()}
+        return {
+            name: MeasureRows(name, partial(self.stream, step=step, ends=selected)) for name in self.names()
+        }
 
 
 def _intervals_sql(ends: Iterable[End]) -> str:
@@ -244,37 +248,19 @@ def _equals_sql(column: str, value: str | None) -> str:
     return f"{column} IS NULL" if value is None else f"{column} = {expressions.literal(value)}"
 
 
-def _relation(cursor: Connection, select: str) -> object:
-    # The relation is read immediately, because other statements may follow before it is used.
-    return cursor.sql(select)
+class MeasureRows:
+    """Rows of a measure as a table of a session; only required columns are read.
 
+    read   returns columns of the rows; rows from long before `since_us` may be omitted
+    """
 
-def _time(name: str) -> str:
-    return "time" if name == "event" else "interval_end"
-
-
-def _columns(name: str, columns: list[str]) -> list[RawColumn]:
-    by_name = {column.name: column for column in measures.load_measure(name).columns}
-    return [RawColumn(column, by_name[column].type, "", "") for column in columns]
-
-
-class RetainedMeasure:
-    """A measure as a table of a session; only required columns are read."""
-
-    def __init__(
-        self,
-        measures: MeasureStore,
-        name: str,
-        step: int,
-        ends: list[End] | None,
-        since_us: int | None = None,
-    ) -> None:
+    def __init__(self, name: str, read: Callable[..., Any], since_us: int | None = None) -> None:
         self.name = name
         self.columns = measure_columns(name)
-        self._measures, self._step, self._ends, self._since_us = measures, step, ends, since_us
+        self._read, self._since_us = read, since_us
 
-    def since(self, us: int) -> RetainedMeasure:
-        return RetainedMeasure(self._measures, self.name, self._step, self._ends, us)
+    def since(self, us: int) -> MeasureRows:
+        return MeasureRows(self.name, self._read, us)
 
     def stream(self, columns: list[str]) -> Any:
-        return self._measures.stream(self.name, columns, self._step, self._ends, self._since_us)
+        return self._read(self.name, columns, since_us=self._since_us)

@@ -23,7 +23,7 @@ from msgspec import Struct
 
 from zlens.catalog.openmetrics import EXPORTERS
 from zlens.errors import InputError, QueryError
-from zlens.live.feeds import FeedChunk, Position, ThreadHandover
+from zlens.live.feeds import Feed, FeedChunk, ThreadHandover
 from zlens.readers.openmetrics.source import detect
 from zlens.readers.openmetrics.streaming import add_timestamps, has_known_samples, interval_s
 from zlens.version import VERSION
@@ -244,15 +244,13 @@ def is_text(path: str) -> bool:
     return any(detect(name, first_bytes, len(first_bytes)) for name in EXPORTERS)
 
 
-class PollingFeed:
+class PollingFeed(Feed):
     """A polled target. Its scrapes have timestamps.
 
     every_s   seconds between two polls; None: the interval of the text, else DEFAULT_INTERVAL_S
     tries     attempts per poll
     pause_s   seconds before the second attempt, doubled before each further one
     """
-
-    seekable = False
 
     def __init__(
         self,
@@ -264,7 +262,6 @@ class PollingFeed:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.name = place.name
-        self.ended = False
         self._place, self._tries, self._pause_s = place, tries, pause_s
         self._every_s, self._adapts = (DEFAULT_INTERVAL_S, True) if every_s is None else (every_s, False)
         self._clock = clock
@@ -276,9 +273,6 @@ class PollingFeed:
         self._usual = 1
         self._thread = threading.Thread(target=self._run, name="zlens-polling", daemon=True)
         self._thread.start()
-
-    def seek(self, position: Position) -> None:
-        return None
 
     def read(self) -> FeedChunk | None:
         passed = self._handover.receive()

@@ -1,12 +1,5 @@
 """Receiver for `zlens-forward`: listens, and writes received data to growing files.
 
-    with Receiver(folder, "0.0.0.0", access=Access(certificate, key, token=token)) as receiver:
-        positions = {}
-        while receiver.wait(1.0):
-            for source in receiver.sources():
-                position = positions.get(source.name, ReadPosition())
-                data, positions[source.name] = source.read(position, 1 << 20)
-
 Each source has a folder in `folder` with the forwarder's name of it. File names sort by time:
 `00000001-20261125T021500Z.monreader` is a capture of the device, `00000001-20261125T021500Z-day.mon` has the
 bytes of the forwarder's file `day.mon`. A capture ends with a set of data after `rotate_bytes` or `rotate_s`;
@@ -39,9 +32,7 @@ from msgspec import Struct
 from zlens.errors import ReceiverError, describe_write_error
 from zlens.live import protocol
 from zlens.live.protocol import Frame, FrameKind
-from zlens.live.received_files import ReadPosition, ReceivedFiles, is_source_name
-
-__all__ = ["PORT", "AccessPolicy", "ReadPosition", "ReceivedFiles", "Receiver", "ReceiverLimits"]
+from zlens.live.received_files import ReceivedFiles, is_source_name
 
 PORT = 4739
 _LOCK = ".lock"
@@ -104,8 +95,8 @@ class Receiver:
         self._host, self._port = host, port
         self._report: Report = report or (lambda event, facts: None)
         self._sources: dict[str, ReceivedFiles] = {}
-        self._changed = threading.Condition()
-        self._changes = self._seen = 0
+        #: Held while connections or sources change.
+        self._guard = threading.RLock()
         self._open: dict[_FrameConnection, threading.Thread] = {}
         self._writing: dict[str, _FrameConnection] = {}
         self._listener: socket.socket | None = None
@@ -154,9 +145,8 @@ class Receiver:
             self._listener.close()
         if self._acceptor is not None:
             self._acceptor.join()
-        with self._changed:
+        with self._guard:
             open_connections = list(self._open.items())
-            self._changed.notify_all()
         for channel, _ in open_connections:
             channel.shut_down()
         for _, thread in open_connections:
@@ -169,15 +159,8 @@ class Receiver:
 
     def sources(self) -> list[ReceivedFiles]:
         """Return all sources received so far, in order of their names."""
-        with self._changed:
+        with self._guard:
             return [self._sources[name] for name in sorted(self._sources)]
-
-    def wait(self, seconds: float) -> bool:
-        """Wait up to `seconds` for new durable data; returns whether the receiver still runs."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._changes > self._seen or self._stopped.is_set(), seconds)
-            self._seen = self._changes
-        return not self._stopped.is_set()
 
     def __enter__(self) -> Receiver:
         self.start()
@@ -246,7 +229,7 @@ class Receiver:
                 # It has hung up already.
                 peer.close()
                 continue
-            with self._changed:
+            with self._guard:
                 if self._stopped.is_set():
                     channel.socket.close()
                     return
@@ -286,7 +269,7 @@ class Receiver:
             reason = getattr(error, "reason", None) or getattr(error, "strerror", None) or "it hung up"
             self._report("disconnected", {"peer": channel.peer, "reason": str(reason)})
         finally:
-            with self._changed:
+            with self._guard:
                 del self._open[channel]
             with contextlib.suppress(OSError):
                 channel.socket.close()
@@ -309,7 +292,7 @@ class Receiver:
         return fields
 
     def _source(self, name: str) -> ReceivedFiles:
-        with self._changed:
+        with self._guard:
             source = self._sources.get(name)
             if source is None:
                 if len(self._sources) >= self.limits.sources:
@@ -324,7 +307,7 @@ class Receiver:
             channel.send(Frame(FrameKind.WELCOME))
             return
         name, stream = fields["name"], fields.get("stream", "")
-        with self._changed:
+        with self._guard:
             if name not in self._writing and len(self._writing) >= self.limits.connections:
                 raise ReceiverError(f"there are {self.limits.connections} connections, which is the limit")
             source = self._source(name)
@@ -337,7 +320,7 @@ class Receiver:
         try:
             self._write_stream(channel, source, fields["kind"], stream)
         finally:
-            with self._changed:
+            with self._guard:
                 if self._writing.get(name) is channel:
                     del self._writing[name]
 
@@ -348,7 +331,7 @@ class Receiver:
         try:
             with _storage_error(source.folder, source):
                 following = source.begin_stream(kind, stream)
-                self._commit(source)
+                source.commit()
             self._report("connected", {"peer": channel.peer, "source": source.name, "next": following})
             channel.idle_s = self.limits.idle_s
             channel.send(Frame(FrameKind.WELCOME, following))
@@ -387,15 +370,7 @@ class Receiver:
         finally:
             # Commit complete records that precede a disconnect or an invalid frame.
             with _storage_error(source.folder, source):
-                self._commit(source)
-
-    def _commit(self, source: ReceivedFiles) -> None:
-        previous = source.durable
-        source.commit()
-        if source.durable is not previous:
-            with self._changed:
-                self._changes += 1
-                self._changed.notify_all()
+                source.commit()
 
 
 @contextlib.contextmanager

@@ -21,6 +21,7 @@ from zlens.catalog.session_columns import measure_columns
 from zlens.engine.connection import write_parquet
 from zlens.inputs.source import ArrowSource, PrecomputedTable, RawTable
 from zlens.lake.parquet_streams import ParquetStream, read_parquet_sql
+from zlens.live.measure_store import MeasureRows
 from zlens.live.retained_source import NoFiles, Parts, RetainedSource
 from zlens.session.session import CoreSession
 
@@ -75,7 +76,12 @@ def opened(description: bytes, folder: str, fetch: Fetch) -> CoreSession:
             if current_paths == paths:
                 break
         retained.append(RetainedSource(source, parts, systems, problems))
-    computed: dict[str, RawTable] = {name: Fetched(name, fetch) for name in names}
+
+    def read(name: str, columns: list[str], since_us: int | None) -> ArrowSource:
+        path = fetch({"name": name, "columns": columns, "since_us": since_us})
+        return _File(name, measure_columns(name), path).stream(columns)
+
+    computed: dict[str, RawTable] = {name: MeasureRows(name, read) for name in names}
     return CoreSession.from_sources(retained, options, computed=computed)
 
 
@@ -91,22 +97,6 @@ def _files(parts: Parts, copies: Path) -> list[str]:
             path = os.fspath(copy)
         paths.append(path)
     return paths
-
-
-class Fetched:
-    """A measure of another process; columns are fetched on use."""
-
-    def __init__(self, name: str, fetch: Fetch, since_us: int | None = None) -> None:
-        self.name = name
-        self.columns = measure_columns(name)
-        self._fetch, self._since_us = fetch, since_us
-
-    def since(self, us: int) -> Fetched:
-        return Fetched(self.name, self._fetch, us)
-
-    def stream(self, columns: list[str]) -> ArrowSource:
-        path = self._fetch({"name": self.name, "columns": columns, "since_us": self._since_us})
-        return ParquetStream(_File(self.name, self.columns, path), columns)
 
 
 class _File(Struct, frozen=True):

@@ -12,7 +12,7 @@ from msgspec import Struct, field
 from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
-from zlens.live.feeds import Feed, FeedChunk, Position, ReleasableFeed
+from zlens.live.feeds import Feed, FeedChunk, Position
 from zlens.live.measure_store import End
 from zlens.live.spool import Spool
 from zlens.readers import recognition, streaming
@@ -260,7 +260,7 @@ class LiveStream(Struct):
         return late
 
     def _settle(self, position: Position) -> None:
-        if position and isinstance(self.feed, ReleasableFeed):
+        if position:
             self.feed.release_before(position)
 
     def problem(self, kind: str, detail: str) -> Problem:

@@ -100,7 +100,7 @@ def write_objects(out: TextIO, objects: Iterable[Mapping[str, Any]]) -> None:
     """Write one array of objects; their names may differ."""
     separator = "["
     for item in objects:
-        plain = {name: _jsonable(value) for name, value in item.items()}
+        plain = {name: to_json(value) for name, value in item.items()}
         out.write(f"{separator}\n {json.dumps(plain, ensure_ascii=False, allow_nan=False)}")
         separator = ","
     out.write("\n]\n" if separator == "," else "[]\n")
@@ -108,7 +108,7 @@ def write_objects(out: TextIO, objects: Iterable[Mapping[str, Any]]) -> None:
 
 def write_object(out: TextIO, value: Mapping[str, Any]) -> None:
     """Write one object, indented."""
-    out.write(json.dumps(_jsonable(value), ensure_ascii=False, allow_nan=False, indent=1) + "\n")
+    out.write(json.dumps(to_json(value), ensure_ascii=False, allow_nan=False, indent=1) + "\n")
 
 
 def iso(value: dt.datetime) -> str:
@@ -128,17 +128,23 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _jsonable(value: Any) -> Any:
+def to_json(value: Any, largest: int | None = None) -> Any:
+    """Convert a value to JSON values: times ISO 8601 with Z, non-finite numbers null.
+
+    largest   of exact integers; a larger one becomes text
+    """
+    if value is None or isinstance(value, str | bool):
+        return value
+    if isinstance(value, int):
+        return value if largest is None or -largest <= value <= largest else str(value)
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
     if isinstance(value, dt.datetime):
         return iso(value)
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
     if isinstance(value, dict):
-        return {str(key): _jsonable(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_jsonable(item) for item in value]
-    if value is None or isinstance(value, (bool, int, float, str)):
-        return value
+        return {str(key): to_json(item, largest) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [to_json(item, largest) for item in value]
     return str(value)
 
 

@@ -25,18 +25,16 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from zlens.catalog import measures as catalog
 from zlens.engine.error_translation import out_of_memory
 from zlens.errors import CanceledError, CatalogError, InputError, QueryError, Wording, ZlensError
-from zlens.exposition import limits as exposition
 from zlens.schema.validators import ListOf
 from zlens.server import endpoints, json_values, metrics, openapi, static_files
 from zlens.server import guard as guards
-from zlens.server.current_user import USER
 from zlens.server.endpoints import ENDPOINTS
 from zlens.server.endpoints.endpoint import ROOT, Endpoint, WrongParameterError
 from zlens.server.guard import BODY, Guard, Refusal
 from zlens.server.live_updates import MAX_CLIENTS, EventStreamResponse, LiveWorkspace, ServedWorkspace
 from zlens.server.request_log import RequestLog
 from zlens.server.response_bodies import LINES, BodySender, BusyError, StreamedResponse, TooManyError
-from zlens.server.running_requests import RunningRequests
+from zlens.server.running_requests import USER, RunningRequests
 from zlens.server.sql_workers import GONE, GoneError, Server, Work, WorkerResponse
 from zlens.server.workspace import Workspace
 
@@ -59,13 +57,12 @@ def create_app(
     workspace: Workspace | ServedWorkspace,
     guard: Guard | None = None,
     running: RunningRequests | None = None,
-    exported: exposition.ExportLimits | None = None,
     log: RequestLog | None = None,
 ) -> ASGIApp:
-    """Create the application for a workspace; `exported` limits its metrics."""
+    """Create the application for a workspace."""
     guard, running, bodies = guard or Guard(), running or RunningRequests(), BodySender()
     served = workspace if isinstance(workspace, ServedWorkspace) else ServedWorkspace(workspace)
-    pages = metrics.MetricsPages(exported or exposition.ExportLimits())
+    pages = metrics.MetricsPages(running.limits.rows)
     routes = [Route(path, _methods(path, served, running, bodies, guard), methods=None) for path in _paths()]
     routes.append(Route(guards.METRICS, _metrics(served, running, bodies, pages), methods=None))
     routes += [Route(path, _health_handler(path, served), methods=None) for path in guards.HEALTH]
@@ -180,7 +177,7 @@ def _metrics(
         task = preparing.get(openmetrics)
         if isinstance(served, LiveWorkspace) and (task is None or task.done()):
             preparing[openmetrics] = asyncio.ensure_future(prepare(served, openmetrics=openmetrics))
-        response.headers["content-type"] = metrics.content_type(openmetrics=openmetrics)
+        response.headers["content-type"] = metrics.CONTENT_TYPES[openmetrics]
         return response
 
     return _Any(handle)
@@ -195,7 +192,7 @@ def _health_handler(path: str, served: ServedWorkspace) -> Any:
         text, status = "ok\n", 200
         if path == guards.READY and served.is_blocked:
             text, status = "new data cannot be stored\n", 503
-        elif path == guards.READY and not metrics.ready(served.current):
+        elif path == guards.READY and not metrics.newest(served.current):
             text, status = "no interval yet\n", 503
         return Response(text, status, {"cache-control": "no-store"}, "text/plain")
 

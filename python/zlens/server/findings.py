@@ -26,7 +26,10 @@ def answer(workspace: Workspace, request: dict[str, Any]) -> dict[str, Any]:
         (entry for entry in findings.missing if entry[0].id not in checked), key=lambda entry: entry[0].id
     )
     complete = _part(findings, request["system"])
-    applying = [rule for rule in complete["asked"] if _applies(rule, request["system"])]
+    system = request["system"]
+    applying = [
+        rule for rule in complete["asked"] if None in (system, rule["systems"]) or system in rule["systems"]
+    ]
     elsewhere = [
         {"rule": rule["rule"], "title": rule["title"], "why": f"only for {', '.join(rule['systems'])}"}
         for rule in complete["asked"]
@@ -101,10 +104,6 @@ def _rows(findings: FindingsResult, system: str | None) -> list[Finding]:
 
 def _sorted(systems: frozenset[str] | None) -> list[str] | None:
     return None if systems is None else sorted(systems)
-
-
-def _applies(rule: dict[str, Any], system: str | None) -> bool:
-    return system is None or rule["systems"] is None or system in rule["systems"]
 
 
 def _stages(workspace: Workspace, request: dict[str, Any]) -> _SharedEvaluation:

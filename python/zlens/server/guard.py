@@ -97,7 +97,7 @@ class Guard(Struct):
         origin = request.header("origin")
         if origin is not None and not self._same(origin, host):
             return Refusal(403, "Origin", "cross-site request not allowed", _OPEN)
-        if not _has_data(request.path):
+        if not request.path.startswith(API) and request.path != METRICS:
             return None
         if request.header("sec-fetch-site") not in (None, "none", "same-origin"):
             return Refusal(403, "Origin", "cross-site request not allowed", _OPEN)
@@ -112,7 +112,7 @@ class Guard(Struct):
             if length is not None and (
                 not length.isascii() or not length.isdecimal() or int(length[:12]) > BODY
             ):
-                return too_large()
+                return Refusal(413, "TooLarge", "the request is too long", f"send at most {BODY:,} bytes")
         return None
 
     def user(self, request: Request) -> str | None:
@@ -184,14 +184,6 @@ class Guard(Struct):
             if cookie is not None and _equal(cookie.value, self._session):
                 return True
         return False
-
-
-def _has_data(path: str) -> bool:
-    return path.startswith(API) or path == METRICS
-
-
-def too_large() -> Refusal:
-    return Refusal(413, "TooLarge", "the request is too long", f"send at most {BODY:,} bytes")
 
 
 def own_names() -> Iterable[str]:

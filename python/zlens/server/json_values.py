@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-import math
 import threading
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -14,7 +13,7 @@ from msgspec import Struct
 from zlens._native import json_rows
 from zlens.engine.cancellation import hold_lock
 from zlens.engine.results import MOST, QueryResult
-from zlens.rendering.rows import iso
+from zlens.rendering.rows import to_json
 from zlens.schema.validators import EXACT
 
 if TYPE_CHECKING:
@@ -26,19 +25,7 @@ _WRITING = threading.Semaphore(2)
 
 def json_value(value: Any) -> Any:
     """Convert a value of a column; an integer that JavaScript would round becomes text."""
-    if value is None or isinstance(value, str | bool):
-        return value
-    if isinstance(value, int):
-        return value if -EXACT <= value <= EXACT else str(value)
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, dt.datetime):
-        return iso(value)
-    if isinstance(value, dict):
-        return {str(key): json_value(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [json_value(item) for item in value]
-    return str(value)
+    return to_json(value, EXACT)
 
 
 def attributes(value: object, *names: str) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from zlens.plan import planning
 from zlens.rendering import charts
 from zlens.rendering.answer import Answer
 from zlens.schema import toml, user_files
-from zlens.server import json_values, scenario_numbers
+from zlens.server import json_values, rig_runs, scenario_numbers
 from zlens.server.workspace import Workspace
 
 
@@ -125,10 +125,8 @@ def rig(workspace: Workspace, request: dict[str, Any]) -> dict[str, Any]:
     if workspace.runs is None:
         raise QueryError("this server has no rig runs", cure="serve their folder")
     results, names = workspace.runs.results(), set(workspace.runs.names())
-    for rig_scenario in results["scenarios"]:
-        for policy in rig_scenario["policies"]:
-            for run in policy["runs"]:
-                run["opens"] = f"{rig_scenario['name']}/{run['name']}" in names
-                for key in ("files", "throughput"):
-                    run.pop(key, None)
+    for rig_scenario, run in rig_runs.runs_of(results):
+        run["opens"] = f"{rig_scenario}/{run['name']}" in names
+        for key in ("files", "throughput"):
+            run.pop(key, None)
     return results

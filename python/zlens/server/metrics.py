@@ -6,12 +6,12 @@ import threading
 from typing import Any
 
 from zlens.engine import cancellation
-from zlens.exposition.limits import ExportLimits
 from zlens.exposition.render import render
 from zlens.server.workspace import Workspace
 
 OPENMETRICS = "application/openmetrics-text"
-_CONTENT = {
+#: Content type of a response, by whether it is OpenMetrics.
+CONTENT_TYPES = {
     True: f"{OPENMETRICS}; version=1.0.0; charset=utf-8",
     False: "text/plain; version=0.0.4; charset=utf-8",
 }
@@ -20,8 +20,9 @@ _CONTENT = {
 class MetricsPages:
     """The page in both formats; each is computed once for the newest intervals."""
 
-    def __init__(self, limits: ExportLimits) -> None:
-        self._limits = limits
+    def __init__(self, rows: int | None) -> None:
+        """rows: of each measure and system, the largest; None: all."""
+        self._rows = rows
         self._lock = threading.Lock()
         #: The newest intervals and their page, by format.
         self._cached: dict[bool, tuple[Any, bytes]] = {}
@@ -33,25 +34,15 @@ class MetricsPages:
             intervals = newest(workspace)
             cached_intervals, body = self._cached.get(openmetrics, (None, b""))
             if cached_intervals != intervals:
-                body = render(workspace.session, openmetrics=openmetrics, limits=self._limits)
+                body = render(workspace.session, openmetrics=openmetrics, rows=self._rows)
                 self._cached[openmetrics] = intervals, body
             return body
-
-
-def ready(workspace: Workspace) -> bool:
-    """Return whether any interval exists."""
-    return bool(newest(workspace))
 
 
 def newest(workspace: Workspace) -> list[tuple[str, str, int]]:
     """Return the end of the newest interval of each system and source in microseconds."""
     systems = workspace.session.systems
     return [(info.system, info.source, info.intervals[-1].end_us) for info in systems if info.intervals]
-
-
-def content_type(*, openmetrics: bool) -> str:
-    """Return the content type of a response."""
-    return _CONTENT[openmetrics]
 
 
 def wants_openmetrics(accept: str | None) -> bool:

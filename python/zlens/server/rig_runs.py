@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -31,9 +32,8 @@ class RigRuns(Struct, frozen=True):
             results = json.loads(path.read_text(encoding="utf-8"))
             for scenario in results["scenarios"]:
                 _part(scenario["name"])
-                for policy in scenario["policies"]:
-                    for run in policy["runs"]:
-                        _part(run["name"])
+            for _, run in runs_of(results):
+                _part(run["name"])
         except OSError as error:
             raise InputError(f"cannot be read: {error.strerror}", file=str(path), cure=_CURE) from None
         except (ValueError, KeyError, TypeError, RecursionError):
@@ -45,26 +45,22 @@ class RigRuns(Struct, frozen=True):
     def names(self) -> list[str]:
         """Return SCENARIO/RUN of all runs with monitor data in the folder."""
         return [
-            f"{scenario['name']}/{run['name']}"
-            for scenario in self.results()["scenarios"]
-            for policy in scenario["policies"]
-            for run in policy["runs"]
-            if self._files(scenario["name"], run)[0]
+            f"{scenario}/{run['name']}"
+            for scenario, run in runs_of(self.results())
+            if self._files(scenario, run)[0]
         ]
 
     def files(self, run: str) -> tuple[list[str], str | None]:
         """Return the monitor data and the throughput file of a run; raises QueryError if data is missing."""
-        name, _, run_name = run.partition("/")
-        for scenario in self.results()["scenarios"]:
-            for policy in scenario["policies"] if scenario["name"] == name else ():
-                for entry in policy["runs"]:
-                    if entry["name"] != run_name:
-                        continue
-                    files, throughput = self._files(name, entry)
-                    if not files:
-                        raise QueryError(f"the monitor data of {run} are not in the folder of the rig",
-                                         cure="open their file itself")  # fmt: skip
-                    return files, throughput
+        for scenario, entry in runs_of(self.results()):
+            if f"{scenario}/{entry['name']}" == run:
+                files, throughput = self._files(scenario, entry)
+                if not files:
+                    raise QueryError(
+                        f"the monitor data of {run} are not in the folder of the rig",
+                        cure="open their file itself",
+                    )
+                return files, throughput
         raise QueryError(f"the rig has no run {run}", expected="SCENARIO/RUN")
 
     def _files(self, scenario: str, run: dict[str, Any]) -> tuple[list[str], str | None]:
@@ -79,6 +75,13 @@ class RigRuns(Struct, frozen=True):
         files = [inside(file) for file in listed] if isinstance(listed, list) else []
         existing = [file for file in files if file is not None]
         return existing if len(existing) == len(files) else [], inside(run.get("throughput"))
+
+
+def runs_of(results: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield all runs of the results, with their scenario."""
+    for scenario in results["scenarios"]:
+        for policy in scenario["policies"]:
+            yield from ((scenario["name"], run) for run in policy["runs"])
 
 
 def _part(name: object) -> None:

@@ -8,6 +8,7 @@ import itertools
 import threading
 import time
 from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
 from typing import Any, TypeVar
 
 from msgspec import Struct, field
@@ -15,11 +16,12 @@ from msgspec import Struct, field
 from zlens.engine.cancellation import CancelToken
 from zlens.errors import CanceledError
 from zlens.schema.structs import attributes
-from zlens.server.current_user import USER
 from zlens.server.limits import RequestLimits
 from zlens.server.response_bodies import BusyError, TooManyError
 
 _T = TypeVar("_T")
+#: The user of the current request, as a trusted proxy names them; None without one.
+USER: ContextVar[str | None] = ContextVar("zlens_user", default=None)
 #: Maximum number of requests in progress; further requests are rejected.
 MOST = 64
 #: Seconds to wait until a canceled request has ended.
@@ -49,7 +51,7 @@ class RunningRequests:
     """All requests in progress. If a proxy names users, each sees and cancels only their own."""
 
     def __init__(self, limits: RequestLimits | None = None, most: int = MOST) -> None:
-        self._limits = limits or RequestLimits()
+        self.limits = limits or RequestLimits()
         self._most = most
         self._guard = threading.Lock()
         self._numbers = itertools.count(1)
@@ -90,9 +92,9 @@ class RunningRequests:
         user = USER.get()
         with self._guard:
             own_count = sum(task.user == user for task in self._tasks.values())
-            if user is not None and own_count >= self._limits.questions:
+            if user is not None and own_count >= self.limits.questions:
                 raise TooManyError(
-                    f"you have {self._limits.questions} requests in progress, which is your limit",
+                    f"you have {self.limits.questions} requests in progress, which is your limit",
                     cure="wait, or cancel some of them",
                 )
             if len(self._tasks) >= self._most:
@@ -135,13 +137,13 @@ class RunningRequests:
         disconnect = asyncio.ensure_future(wait_for_disconnect())
         try:
             futures: set[asyncio.Future[Any]] = {future, disconnect}
-            await asyncio.wait(futures, timeout=self._limits.seconds, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(futures, timeout=self.limits.seconds, return_when=asyncio.FIRST_COMPLETED)
             if not future.done():
                 disconnected = disconnect.done()
                 task.cancel.cancel(
                     "the client disconnected"
                     if disconnected
-                    else f"the request exceeded the time limit of {self._limits.seconds:g} s"
+                    else f"the request exceeded the time limit of {self.limits.seconds:g} s"
                 )
                 await asyncio.wait({future}, timeout=_PATIENCE_S)
                 if not future.done():

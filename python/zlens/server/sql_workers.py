@@ -34,8 +34,8 @@ from zlens.engine import cancellation, memory_limits
 from zlens.engine.cancellation import CancelToken
 from zlens.errors import CanceledError, QueryError, ZlensError
 from zlens.schema.temporary_folder import TemporaryFolder
-from zlens.server.current_user import USER
 from zlens.server.limits import RequestLimits
+from zlens.server.running_requests import USER
 
 if TYPE_CHECKING:
     from zlens.live.session_transfer import Published

@@ -39,7 +39,8 @@ def find(path: str) -> StaticFile | None:
     name = _name(path, files)
     if name is None:
         return None
-    content, digest = files[name].read_bytes(), _digest(tuple(files.values()), _changed(files))
+    changed = tuple(file.stat().st_mtime_ns for file in files.values())
+    content, digest = files[name].read_bytes(), _digest(tuple(files.values()), changed)
     kind = _KINDS.get(files[name].suffix) or mimetypes.guess_type(name)[0] or "application/octet-stream"
     if kind == "text/html":
         kind += "; charset=utf-8"
@@ -64,10 +65,6 @@ def _name(path: str, files: dict[str, Path]) -> str | None:
     below = path.removeprefix("/static/") if path.startswith("/static/") else ""
     names = (INDEX if path == "/" else path.removeprefix("/"), below, below.partition("/")[2])
     return next((name for name in names if name in files), None)
-
-
-def _changed(files: dict[str, Path]) -> tuple[int, ...]:
-    return tuple(file.stat().st_mtime_ns for file in files.values())
 
 
 @lru_cache(maxsize=1)

@@ -423,10 +423,6 @@ class CoreSession:
             if queries is not self._queries:
                 queries.close()
 
-    @property
-    def _folders(self) -> list[str]:
-        return [path for source in self.sources for path in getattr(source, "folders", ())]
-
     def _peak(
         self, intervals: list[tuple[SystemInfo, Interval]], minutes: int
     ) -> list[tuple[SystemInfo, Interval]]:
@@ -488,7 +484,7 @@ class CoreSession:
             SourceTables(raw_tables, self.sources),
             session_tables_by_name,
             where=lambda table, columns: condition(self.options, table, columns, ends),
-            folders=self._folders,
+            folders=[path for source in self.sources for path in getattr(source, "folders", ())],
             size=sum(map(_size, self.sources)),
             brief=self.brief,
             repeated=repeated,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import math
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -341,10 +341,8 @@ def _correlation(
     """Return Pearson's correlation of rate and busy at this clock shift, over fully covered intervals."""
     pairs = []
     for start, end, busy in points:
-        done, covered = (
-            after - before
-            for before, after in zip(*_ends(times, sums, start - shift_us, end - shift_us), strict=True)
-        )
+        before, after = (_sums_at(times, sums, edge - shift_us) for edge in (start, end))
+        done, covered = after[0] - before[0], after[1] - before[1]
         if covered >= 0.9 * (end - start):
             pairs.append((done / covered, busy))
     n = len(pairs)
@@ -355,16 +353,6 @@ def _correlation(
     if xx <= 1e-18 * max(mx * mx, 1e-30) * n or yy <= 1e-12:
         return None
     return sum((x - mx) * (y - my) for x, y in pairs) / math.sqrt(xx * yy), n
-
-
-def _ends(
-    times: Sequence[int], sums: Sequence[tuple[float, float]], start: int, end: int
-) -> Iterator[tuple[float, float]]:
-    yield _sums_at(times, sums, start)
-    yield _sums_at(times, sums, end)
-
-
-# Interpretation of the file ------------------------------------------------------------------------
 
 
 def describe(

@@ -21,6 +21,7 @@ from zlens.session.session import CoreSession
 from zlens.verdict.effects import Effect, load_effects
 from zlens.verdict.growth import (
     AddedUse,
+    added_up,
     group_of,
     group_with_data,
     growth,
@@ -56,9 +57,8 @@ def compose(
 
 def queries() -> list[str]:
     """Return SELECTs that read what verdicts do: rules checked with them (`later`) share their tables."""
-    growing = [group for group in peaks.load_peak_facts().group if group.statistic == "total"]
     shown = [rule.meanwhile for rule in builtin().values() if rule.meanwhile is not None]
-    found = [use_query(group) for group in growing]
+    found = [use_query(group) for group in added_up()]
     found += [means_query(each.table, each.columns, each.by) for each in shown]
     return [query.sql() for query in found] + planning.queries()
 

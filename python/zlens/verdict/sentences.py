@@ -44,11 +44,10 @@ class SystemVerdict(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        return " ".join("".join(map(_printed, clauses)) + "." for clauses in self.sentences)
-
-
-def _printed(clause: Clause) -> str:
-    return clause.before + replace_controls(clause.text, "?")
+        texts = [
+            [each.before + replace_controls(each.text, "?") for each in clauses] for clauses in self.sentences
+        ]
+        return " ".join(f"{''.join(parts)}." for parts in texts)
 
 
 def sentence(clauses: Sequence[Clause]) -> list[Clause]:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from zlens.schema.validators import Boolean, Key, ListOf, Text
-from zlens.server.endpoints.endpoint import Endpoint
-from zlens.server.endpoints.parameters import FROM, NAME, SOURCE, SYSTEM, SYSTEM_WINDOW, TO, WINDOW
+from zlens.server.endpoints.endpoint import FROM, NAME, SOURCE, SYSTEM, SYSTEM_WINDOW, TO, WINDOW, Endpoint
 
 _CLASSES = Key("classes", ListOf(NAME, 0, 10), "classes of rules; all: every class", default=None)
 

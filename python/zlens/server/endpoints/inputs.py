@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from zlens.schema.validators import Boolean, Choice, Key, ListOf, Text, Timestamp
-from zlens.server.endpoints.endpoint import Endpoint
-from zlens.server.endpoints.parameters import NAME, SOURCE, SYSTEM
+from zlens.server.endpoints.endpoint import NAME, SOURCE, SYSTEM, Endpoint
 
 #: Parts of the schema: everything about the inputs, and what only some views need.
 _PARTS = ("systems", "tables", "reports", "models")

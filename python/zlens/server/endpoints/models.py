@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from zlens import models
 from zlens.schema.validators import Boolean, Choice, Key, ListOf, Text, Timestamp
-from zlens.server.endpoints.endpoint import Endpoint
-from zlens.server.endpoints.parameters import ANY_SYSTEM, SOURCE
+from zlens.server.endpoints.endpoint import ANY_SYSTEM, SOURCE, Endpoint
 
 _SET = Key("set", ListOf(Text(500), 0, 200), "other values: KEY=VALUE", default=[])
 _AT = Key("at", Timestamp(), "a time in the interval; left out: the busiest", default=None)

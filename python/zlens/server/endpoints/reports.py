@@ -5,8 +5,7 @@ from __future__ import annotations
 from zlens.compare import comparison as compare_options
 from zlens.reports import options as report_options
 from zlens.schema.validators import Choice, Key, ListOf, Spec, Text
-from zlens.server.endpoints.endpoint import Endpoint
-from zlens.server.endpoints.parameters import NAME, WINDOW
+from zlens.server.endpoints.endpoint import NAME, WINDOW, Endpoint
 
 _SIDE = Spec((*WINDOW, Key("name", Text(40, 1), "name of the side", default=None)))
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from zlens.catalog.ledgers import ledger_names
 from zlens.schema.validators import Choice, Integer, Key, Text, Timestamp
-from zlens.server.endpoints.endpoint import Endpoint
-from zlens.server.endpoints.parameters import FROM, INPUT, NAME, SOURCE, TO
+from zlens.server.endpoints.endpoint import FROM, INPUT, NAME, SOURCE, TO, Endpoint
 
 ENDPOINTS = (
     Endpoint(

@@ -16,8 +16,7 @@ from zlens.schema.validators import (
     Text,
     Timestamp,
 )
-from zlens.server.endpoints.endpoint import Endpoint
-from zlens.server.endpoints.parameters import ANY_SYSTEM, FROM, LIMIT, NAME, SOURCE, TO
+from zlens.server.endpoints.endpoint import ANY_SYSTEM, FROM, LIMIT, NAME, SOURCE, TO, Endpoint
 
 _STATISTICS = ListOf(Choice(STATISTICS), 1, len(STATISTICS))
 _SERIES = Spec(
