@@ -204,7 +204,7 @@ def _of_status(name: str) -> Callable[[FormulaPolicy, Present], str]:
 
 def _hint(trust: FormulaPolicy, present: Present) -> str:
     """Return the workload category, from the columns l1mp and rni."""
-    cases = ", ".join(f"{hint.when}, {literal(hint.category)}" for hint in cpumf.hint_table().hints)
+    cases = ", ".join(f"{hint.when}, {literal(hint.category)}" for hint in cpumf.HintTable.load().hints)
     return _by_generation(lambda name: f"case({cases})" if _hint_rni(name, trust) else "", present)
 
 
@@ -214,7 +214,7 @@ def _hint_status(trust: FormulaPolicy, present: Present) -> str:
         if rni is None:
             return ""
         if rni.status in _KNOWN_WELL:
-            return literal(USER if rni.status == USER else cpumf.hint_table().status)
+            return literal(USER if rni.status == USER else cpumf.HintTable.load().status)
         return literal(rni.status)
 
     return _by_generation(status, present)
@@ -290,7 +290,7 @@ def generation_by_sql() -> str:
 def contradictions_sql(present: Present = None) -> str:
     """Return SQL of the contradictions in a row of counters: a list with NULL for each check that passes."""
     tests = []
-    for balance in cpumf.balances():
+    for balance in cpumf.BalancesFile.load().balance:
         left, right = (_resolve_side(side, present) for side in (balance.left, balance.right))
         actual, allowed = (_compile(side) for side in (left, right))
         limit = _compile(f"({right}) * {1 + balance.tolerance!r} + {balance.slack!r}")
@@ -383,6 +383,6 @@ PLACES: dict[str, Callable[[Present, Collection[str] | None], str]] = {
     "generation": lambda *_: generation_sql(),
     "generation_by": lambda *_: generation_by_sql(),
     "breaches": lambda present, _: contradictions_sql(present),
-    "damage": lambda *_: repr(cpumf.max_contradicting_share()),
+    "damage": lambda *_: repr(cpumf.BalancesFile.load().damage),
     "counter_sums": lambda _, wanted: counter_sums_sql(wanted),
 }

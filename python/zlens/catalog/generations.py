@@ -122,11 +122,6 @@ def facts(name: str) -> GenerationFile:
     return _files()[name]
 
 
-def common_path(name: str) -> Path:
-    """Return the path of one of the files for all generations."""
-    return root() / "common" / f"{name}.toml"
-
-
 @cache
 def names() -> tuple[str, ...]:
     """Return the generations, oldest first, by their counter second version numbers."""

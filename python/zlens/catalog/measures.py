@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from msgspec import Meta, Struct, field
 from msgspec.structs import replace
@@ -19,7 +19,7 @@ from zlens.catalog import expressions
 from zlens.errors import CatalogError
 from zlens.schema import structs
 from zlens.schema.facts import FACTS
-from zlens.schema.structs import FactTable, doc
+from zlens.schema.structs import FactFile, FactTable, doc
 from zlens.schema.validators import DocumentErrors
 
 TYPES = ("int", "float", "text", "bool", "time")
@@ -389,9 +389,10 @@ class AliasSource(FactTable, frozen=True):
     names: Annotated[dict[str, str], doc("the `table.column` that each name means")]
 
 
-class AliasFile(FactTable, frozen=True):
+class AliasFile(FactFile, frozen=True):
     """The names that other sources use for columns of measures."""
 
+    path: ClassVar = "measures/aliases.toml"
     source: tuple[AliasSource, ...]
 
 
@@ -399,7 +400,7 @@ class AliasFile(FactTable, frozen=True):
 def aliases() -> dict[str, tuple[str, str]]:
     """Return normalized names of other sources, each with zlens' `table.column` and the cited source."""
     targets: dict[str, tuple[str, str]] = {}
-    for source in structs.load(measures_folder() / "aliases.toml", AliasFile).source:
+    for source in AliasFile.load().source:
         for name, column in source.names.items():
             targets.setdefault(_plain(name), (column, source.text))
     return targets

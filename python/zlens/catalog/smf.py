@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import msgspec
 from msgspec.structs import asdict, replace
@@ -19,7 +19,7 @@ from zlens.catalog.raw_columns import RawColumn
 from zlens.errors import CatalogError
 from zlens.schema import structs
 from zlens.schema.facts import FACTS
-from zlens.schema.structs import FactTable, SourcedTable, doc
+from zlens.schema.structs import FactFile, FactTable, SourcedTable, doc
 
 #: Length of a header with subsystem and subtype, in bytes.
 HEADER_LENGTH = 24
@@ -149,10 +149,11 @@ class SmfCounterLayout(FactTable, frozen=True):
         )
 
 
-class SmfTypes(SourcedTable, frozen=True):
+class SmfTypes(FactFile, SourcedTable, frozen=True):
     """The record types."""
 
-    names: Annotated[dict[int, str], doc("short names")]
+    path: ClassVar = "smf/types.toml"
+    names: Annotated[dict[int, str], doc("short names, of those that are not tables of sections")]
 
 
 def root() -> Path:
@@ -163,12 +164,6 @@ def root() -> Path:
 def path(form: str, name: int | str) -> Path:
     """Return a file of one record format: `counters`, or `sections` (see smf_sections)."""
     return root() / form / f"{name}.toml"
-
-
-@cache
-def type_names() -> dict[int, str]:
-    """Return short names of record types that are not tables of sections."""
-    return structs.load(root() / "types.toml", SmfTypes).names
 
 
 @cache

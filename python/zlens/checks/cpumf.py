@@ -90,11 +90,11 @@ def _rest() -> Iterator[str]:
     for table, column in measures.all_columns():
         if column.varies_by and column.name not in computed:
             yield f"metrics/{table.name}.toml: {column.name} depends on the machine, but no machine has it"
-    hint_table = cpumf.hint_table()
+    hint_table = cpumf.HintTable.load()
     for hint in hint_table.hints:
         if set(expressions.names(hint.when)) - {"l1mp", "rni"}:
             yield f"machines/common/workload_hint.toml: `{hint.when}` may only use l1mp and rni"
-    for balance in cpumf.balances():
+    for balance in cpumf.BalancesFile.load().balance:
         for side in (balance.left, balance.right):
             if side != "SOURCED":
                 cpumf.numbers_in([side])

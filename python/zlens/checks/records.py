@@ -28,6 +28,7 @@ from zlens.checks import cpumf as check_cpumf
 from zlens.checks import sections as check_sections
 from zlens.checks import smf as check_smf
 from zlens.errors import CatalogError
+from zlens.schema.facts import FACTS
 
 _PAGE = re.compile(r"MR[A-Z0-9]{3,8}")
 _FIELD = re.compile(r"[A-Za-z$#@][A-Za-z0-9_$#@]*")
@@ -385,9 +386,9 @@ def _differences(root: Path | None) -> Iterator[str]:
 
 
 def _evidence(root: Path | None) -> Iterator[CatalogIssue]:
-    path = str(resets.PATH)
+    path = str(FACTS / resets.ResetFile.path)
     try:
-        declared = resets.evidence()
+        declared = resets.ResetFile.load().evidence
     except CatalogError as error:
         yield CatalogIssue(path, None, str(error), "correct the file")
         return

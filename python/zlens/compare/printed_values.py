@@ -60,7 +60,7 @@ def printed_series(session: CoreSession, measured: Collection[str]) -> Iterator[
     """Yield the series of the listings of an input, without the columns that measures have there."""
     tables = {name for source in session.sources for name in source.tables}
     # A ratio of two rows is itself a comparison.
-    ratios = {(each.report, each.ratios) for each in listings.separated_tables()}
+    ratios = {(each.report, each.ratios) for each in listings.ListingsFile.load().separated}
     for name in sorted(tables & listings.tables().keys()):
         report, key = listings.tables()[name]
         if (report, key) in ratios:
