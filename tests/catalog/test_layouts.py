@@ -111,7 +111,7 @@ def test_unknown_record_has_no_layout() -> None:
 def test_packs_add_layouts_and_records(tmp_path: Path) -> None:
     for pack, record in (("7.3", "d00r02"), ("6.4", "d00r02"), ("7.3", "d31r07")):
         (tmp_path / pack).mkdir(exist_ok=True)
-        text = (layouts.monitor_root() / "d00r02.toml").read_text(encoding="utf-8")
+        text = (layouts.MONITOR_FOLDER / "d00r02.toml").read_text(encoding="utf-8")
         if record == "d31r07":
             text = text.replace('record = "D0R2"', 'record = "D31R7"')
         (tmp_path / pack / f"{record}.toml").write_text(text, encoding="utf-8")
@@ -137,7 +137,7 @@ def test_pack_root_follows_user_data(monkeypatch: pytest.MonkeyPatch, tmp_path: 
 def test_clear_cache_rereads_changed_files(tmp_path: Path) -> None:
     path = tmp_path / "7.3" / "d00r02.toml"
     path.parent.mkdir()
-    shutil.copy(layouts.monitor_root() / "d00r02.toml", path)
+    shutil.copy(layouts.MONITOR_FOLDER / "d00r02.toml", path)
     assert {x.pack for x in layouts.layouts("D0R2", tmp_path)} == {"zlens", "7.3"}
     path.write_text(
         path.read_text(encoding="utf-8").replace("length = 108", "length = 104"), encoding="utf-8"
@@ -167,7 +167,7 @@ def test_clear_cache_rereads_changed_files(tmp_path: Path) -> None:
     ],
 )
 def test_invalid_record_file_is_rejected(old: str, new: str, words: str) -> None:
-    text = (layouts.monitor_root() / "d00r02.toml").read_text(encoding="utf-8")
+    text = (layouts.MONITOR_FOLDER / "d00r02.toml").read_text(encoding="utf-8")
     assert old in text
     with pytest.raises(CatalogError) as caught:
         layouts.parse(text.replace(old, new, 1), path="d00r02.toml")
@@ -192,13 +192,13 @@ def test_releases_are_in_order() -> None:
 
 def test_shipped_record_files_are_canonical() -> None:
     for record in layouts.records(NOWHERE):
-        path = layouts.monitor_root() / layouts.file_name(record)
+        path = layouts.MONITOR_FOLDER / layouts.file_name(record)
         text = path.read_text(encoding="utf-8")
         assert record_file_writer.text(layouts.parse(text)) == text, record
 
 
 def test_record_file_is_written_atomically(tmp_path: Path) -> None:
-    file = layouts.read(layouts.monitor_root() / "d00r16.toml")
+    file = layouts.read(layouts.MONITOR_FOLDER / "d00r16.toml")
     path = tmp_path / "new" / "d00r16.toml"
     record_file_writer.save(file, path)
     assert layouts.read(path) == file

@@ -112,7 +112,7 @@ def test_cause_precedes_its_effect(
 
 
 def rule_file(folder: Path, name: str, *keys: str) -> None:
-    text = (rules.root() / "cpu" / "cpu-008.toml").read_text(encoding="utf-8")
+    text = (rules.FOLDER / "cpu" / "cpu-008.toml").read_text(encoding="utf-8")
     lines = [line for line in text.splitlines() if not line.startswith(("explains", "clause"))]
     lines.insert(lines.index('unit = "%"'), "\n".join(keys))
     text = "\n".join(lines).replace("CPU-008", name)

@@ -298,7 +298,7 @@ def generation(name: str) -> Generation:
 
 def may_be_counter(name: str) -> bool:
     """Return whether a name has the form of a counter's (E145), or occurs in a file."""
-    files = generations.root().rglob("*.toml")
+    files = generations.FOLDER.rglob("*.toml")
     return _COUNTER.fullmatch(name) is not None or any(
         f'"{name}"' in path.read_text(encoding="utf-8") for path in files
     )

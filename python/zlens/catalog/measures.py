@@ -241,22 +241,17 @@ LEADING = (
     ),
 )
 LEADING_NAMES = tuple(column.name for column in LEADING)
-_FOLDER = FACTS / "measures"
-
-
-def measures_folder() -> Path:
-    """Return the folder of the measures' files."""
-    return _FOLDER
+FOLDER = FACTS / "measures"
 
 
 def measure_names() -> list[str]:
     """Return the names of all measures, without reading their files."""
-    return list(_files(measures_folder()))
+    return list(_files(FOLDER))
 
 
 def measure_files() -> list[Path]:
     """Return the files of all measures."""
-    return sorted(set(_files(measures_folder()).values()))
+    return sorted(set(_files(FOLDER).values()))
 
 
 @cache
@@ -276,7 +271,7 @@ def _files(folder: Path) -> dict[str, Path]:
 @cache
 def load_measure(name: str) -> Measure:
     """Return one measure with its columns, the leading ones first; CatalogError if its file is invalid."""
-    path = _files(measures_folder()).get(name)
+    path = _files(FOLDER).get(name)
     if path is None:
         raise CatalogError(f"there is no measure {name!r}", expected=", ".join(measure_names()))
     for measure in _load_file(path):

@@ -21,6 +21,7 @@ from zlens.schema import structs
 from zlens.schema.facts import FACTS
 from zlens.schema.structs import FactFile, FactTable, SourcedTable, doc
 
+FOLDER = FACTS / "smf"
 #: Length of a header with subsystem and subtype, in bytes.
 HEADER_LENGTH = 24
 TYPES = ("unsigned", "character", "tod", "local", "date", "bit")
@@ -156,20 +157,15 @@ class SmfTypes(FactFile, SourcedTable, frozen=True):
     names: Annotated[dict[int, str], doc("short names, of those that are not tables of sections")]
 
 
-def root() -> Path:
-    """Return the directory of the SMF files."""
-    return FACTS / "smf"
-
-
 def path(form: str, name: int | str) -> Path:
     """Return a file of one record format: `counters`, or `sections` (see smf_sections)."""
-    return root() / form / f"{name}.toml"
+    return FOLDER / form / f"{name}.toml"
 
 
 @cache
 def layout_names(form: str) -> tuple[str, ...]:
     """Return the names of the layouts of one record format: a record type, or 74-1 for a subtype."""
-    names = (file.stem for file in (root() / form).glob("[0-9]*.toml"))
+    names = (file.stem for file in (FOLDER / form).glob("[0-9]*.toml"))
     return tuple(sorted(names, key=lambda name: [int(number) for number in name.split("-")]))
 
 

@@ -60,7 +60,7 @@ def check(root: Path | None = None) -> list[CatalogIssue]:
         for pack, path in catalog.files(record, root):
             findings += check_file(path, pack)
     for record in catalog.sim_records():
-        findings += check_sim(catalog.sim_root() / catalog.file_name(record))
+        findings += check_sim(catalog.SIM_FOLDER / catalog.file_name(record))
     findings += _evidence(root)
     return findings
 
@@ -126,7 +126,7 @@ def _located(path: Path, problems: _Problems) -> list[CatalogIssue]:
 def _sim(path: Path) -> _Problems:
     file = catalog.read(path, SIM)
     info = file.head
-    beside = catalog.monitor_root() / path.name
+    beside = catalog.MONITOR_FOLDER / path.name
     if not beside.is_file():
         yield None, f"no real layout file describes {info.record}", "describe the record in monitor/ first"
         return

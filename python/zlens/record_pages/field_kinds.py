@@ -89,13 +89,13 @@ def short(name: str) -> str:
 
 def known_record(record: str) -> KnownRecord:
     """Return the fields of a record known to the catalog, from the newest layout that states their kind."""
-    path = layouts.monitor_root() / layouts.file_name(record)
+    path = layouts.MONITOR_FOLDER / layouts.file_name(record)
     if not path.is_file():
         return KnownRecord(None, (), {}, {})
     file = layouts.read(path, layouts.BUILTIN)
     subjects = [file.subject]
-    if (layouts.sim_root() / path.name).is_file():
-        sim_file = layouts.read(layouts.sim_root() / path.name, layouts.SIM)
+    if (layouts.SIM_FOLDER / path.name).is_file():
+        sim_file = layouts.read(layouts.SIM_FOLDER / path.name, layouts.SIM)
         subjects.append(sim_file.subject)
         file = replace(
             file,
