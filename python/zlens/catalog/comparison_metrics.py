@@ -153,13 +153,3 @@ def _metric(group: ComparedGroup, keys: MetricKeys, path: str) -> ComparedMetric
 def published_forms() -> dict[str, PublishedForm]:
     """Return the forms of publications by name."""
     return {form.name: form for form in PublishedForms.load().form}
-
-
-def check() -> list[str]:
-    """Return catalog issues of these files, one sentence each."""
-    try:
-        compared_metrics()
-        ComparabilityFile.load()
-    except CatalogError as error:
-        return [str(error)]
-    return []

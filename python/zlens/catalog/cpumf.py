@@ -258,13 +258,6 @@ def common_metrics() -> dict[str, CpumfMetric]:
     return {name: _metric(name, keys) for name, keys in Architecture.load().metrics.items()}
 
 
-def _common_on(generation: str) -> dict[str, CpumfMetric]:
-    """Return the common metrics with their status on one generation."""
-    metrics = common_metrics()
-    statuses = generations.facts(generation).statuses
-    return metrics | {name: replace(metrics[name], status=status) for name, status in statuses.items()}
-
-
 def _metric(name: str, keys: CpumfMetricKeys) -> CpumfMetric:
     return CpumfMetric(name=name, **asdict(keys) | {"source": _source(keys.source)})
 
@@ -280,7 +273,9 @@ def generation(name: str) -> Generation:
         if number - sets()[counter.set].first < (set_sizes[counter.set] or 0)
     }
     counters = {**shared, **_counters(facts.counters)}
-    metrics = {**_common_on(name), **_weighed(name)}
+    metrics = common_metrics()
+    metrics |= {metric: replace(metrics[metric], status=status) for metric, status in facts.statuses.items()}
+    metrics |= _weighed(name)
     metrics |= {metric: _metric(metric, keys) for metric, keys in facts.metrics.items()}
     complete = {
         metric.name: metric
@@ -302,11 +297,6 @@ def may_be_counter(name: str) -> bool:
     return _COUNTER.fullmatch(name) is not None or any(
         f'"{name}"' in path.read_text(encoding="utf-8") for path in files
     )
-
-
-def own_metrics(name: str) -> set[str]:
-    """Return the metrics that the file of a generation defines."""
-    return {*generations.facts(name).metrics}
 
 
 def _has_inputs(
@@ -338,15 +328,10 @@ def _formulas(metric: CpumfMetric) -> list[str]:
 # RNI and finite CPI
 
 
-def rni_terms(generation: str) -> tuple[str, ...]:
-    """Return the shares that RNI weighs, in the order of the weights."""
-    return generations.facts(generation).rni.terms
-
-
 def rni_formula(generation: str, numbers: Iterable[float]) -> str:
     """Return the formula of RNI from a factor and one weight per share."""
     factor, *weights = numbers
-    terms = rni_terms(generation)
+    terms = generations.facts(generation).rni.terms
     weighed = " + ".join(f"{_number(weight)} * {term}" for weight, term in zip(weights, terms, strict=True))
     return f"({weighed}) / 100" if factor == 1 else f"{_number(factor)} * ({weighed}) / 100"
 

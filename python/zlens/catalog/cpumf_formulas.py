@@ -227,14 +227,12 @@ def _hint_rni(generation: str | None, trust: FormulaPolicy) -> StatedFormula | N
     return counter_formula(generation, "rni", trust)
 
 
-def _basis(_: FormulaPolicy, present: Present) -> str:
-    return _by_generation(lambda name: literal(cpumf.generation(name).basis) if name else "", present)
-
-
 _SPECIAL: dict[str, Callable[[FormulaPolicy, Present], str]] = {
     "generation": lambda *_: "counter.generation",
     "generation_by": lambda *_: "counter.generation_by",
-    "basis": _basis,
+    "basis": lambda _, present: _by_generation(
+        lambda name: literal(generations.facts(name).basis) if name else "", present
+    ),
     "rni_status": _of_status("rni"),
     "finite_cpi_status": _of_status("est_finite_cpi"),
     "workload_hint": _hint,
@@ -247,10 +245,10 @@ _SPECIAL: dict[str, Callable[[FormulaPolicy, Present], str]] = {
 
 def generation_sql() -> str:
     """Return SQL of the machine generation of a row of the role `counter`: see cpumf.choose_generation."""
-    versions = " ".join(f"WHEN {cpumf.generation(name).csvn} THEN '{name}'" for name in generations.names())
+    versions = " ".join(f"WHEN {generations.facts(name).csvn} THEN '{name}'" for name in generations.names())
     types = " ".join(
-        f"WHEN {_type_in(name)} AND coalesce(counter.csvn, {cpumf.generation(name).csvn}) "
-        f"= {cpumf.generation(name).csvn} THEN '{name}'"
+        f"WHEN {_type_in(name)} AND coalesce(counter.csvn, {generations.facts(name).csvn}) "
+        f"= {generations.facts(name).csvn} THEN '{name}'"
         for name in generations.names()
     )
     by_version = f"coalesce(CASE counter.csvn {versions} END, {_GENERATION_FROM_NAMES})"
@@ -269,7 +267,7 @@ def _type_in(generation: str) -> str:
 
 def generation_by_sql() -> str:
     """Return SQL of the basis of a row's generation: what selected it, or why it is unknown."""
-    versions = ", ".join(str(cpumf.generation(name).csvn) for name in generations.names())
+    versions = ", ".join(str(generations.facts(name).csvn) for name in generations.names())
     types = ", ".join(map(literal, generations.types()))
     only = literal(f": {cpumf.COMMON_ONLY}")
     return (

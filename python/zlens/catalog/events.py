@@ -12,7 +12,6 @@ from typing import Annotated, ClassVar
 from msgspec import field
 
 from zlens.catalog import expressions
-from zlens.catalog.resets import KIND as RESET
 from zlens.catalog.roles import code_words_sql
 from zlens.schema.structs import FactFile, FactTable, doc
 
@@ -159,11 +158,6 @@ def available_events(tables: Container[str], kinds: Container[str] | None = None
         and event.unless not in tables
         and (kinds is None or event.kind in kinds)
     ]
-
-
-def includes_resets(kinds: Container[str] | None) -> bool:
-    """Return whether some kinds of events include counter resets."""
-    return kinds is None or RESET in kinds
 
 
 def events_sql(listed: Iterable[Event], tables: Mapping[str, frozenset[str]], *, resets: bool = True) -> str:

@@ -172,17 +172,13 @@ def kind(column: ReportColumn) -> str:
     return "text"
 
 
-def is_number(column: ReportColumn) -> bool:
-    return column.type == "number"
-
-
 def columns(table: ReportTable) -> tuple[RawColumn, ...]:
     """Return the columns of a raw table: those of the report, and the precision of each number."""
     raw_columns: list[RawColumn] = []
     for column in table.columns:
         name, its_unit = column_name(column), unit(column)
         text = column.text or f"{column.name}, as printed"
-        if is_number(column):
+        if column.type == "number":
             number = RawColumn(name, "float", its_unit, text)
             raw_columns += [number, precision(number)]
         else:
@@ -228,7 +224,7 @@ def subject(name: str, names: Sequence[str]) -> tuple[str, ...]:
     shown = {column.column: column for column in reversed(table.columns)}
     identifying = {shown[each].key: shown[each] for each in table.subject if each in shown}
     if len(identifying) < len(table.subject):
-        texts = [column for column in table.columns if not is_number(column)]
+        texts = [column for column in table.columns if column.type != "number"]
         identifying |= {column.key: column for column in texts if column.keep}
         if not any(column.type in ("id", "text") for column in identifying.values()):
             identifying |= {column.key: column for column in texts[:1]}

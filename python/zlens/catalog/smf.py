@@ -96,11 +96,6 @@ class SmfColumn(FactTable, frozen=True):
     codes: Annotated[str, doc("the list of its codes")] = ""
     marked: Annotated[str, doc("the column that distinguishes codes")] = ""
 
-    @property
-    def table_type(self) -> str:
-        """int, text, time or bool."""
-        return _TABLE_TYPES[self.type]
-
 
 class OtherSet(FactTable, frozen=True):
     """A kind of counter set without numbers of their own."""
@@ -222,7 +217,7 @@ def counter_sets(record: int) -> list[tuple[str, int, int, int]]:
 def columns(record: int) -> list[RawColumn]:
     """Return the raw table's columns, without the leading columns."""
     columns = [
-        RawColumn(column.name, column.table_type, column.unit, column.text)
+        RawColumn(column.name, _TABLE_TYPES[column.type], column.unit, column.text)
         for column in layout(record).columns
     ]
     for name, _, _, _ in counter_sets(record):

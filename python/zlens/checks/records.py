@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
@@ -76,12 +77,16 @@ def check_catalog(root: Path | None = None) -> list[str]:
     problems += raw_tables.check()
     problems += capacity_curves.check()
     problems += _differences(root)
-    problems += comparison_metrics.check()
-    problems += peaks.check()
-    problems += exposition.check()
-    for name in measures.measure_names():
+    loaders: list[Callable[[], object]] = [
+        comparison_metrics.compared_metrics,
+        comparison_metrics.ComparabilityFile.load,
+        peaks.load_peak_facts,
+        lambda: [convention.names() for convention in exposition.other_conventions()],
+        *(partial(measures.load_measure, name) for name in measures.measure_names()),
+    ]
+    for load in loaders:
         try:
-            measures.load_measure(name)
+            load()
         except CatalogError as error:
             problems.append(str(error))
     return problems

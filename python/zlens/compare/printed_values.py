@@ -69,7 +69,7 @@ def printed_series(session: CoreSession, measured: Collection[str]) -> Iterator[
         columns = [
             column
             for column in table.columns
-            if listings.is_number(column) and _names(column).isdisjoint(measured)
+            if column.type == "number" and _names(column).isdisjoint(measured)
         ]
         names = [listings.column_name(column) for column in table.columns]
         # The texts of such a table say how its rows differ, which is what is compared.

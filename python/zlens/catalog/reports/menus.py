@@ -17,9 +17,6 @@ class Menu(FactTable, frozen=True):
     title: Annotated[str, doc("its heading")]
     groups: Annotated[tuple[str, ...], doc("groups of reports")]
 
-    def contains_group(self, group: str) -> bool:
-        return not self.groups or group in self.groups
-
 
 class MenuFile(FactFile, SourcedTable, frozen=True):
     """All menus."""

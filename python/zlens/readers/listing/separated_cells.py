@@ -97,7 +97,7 @@ def _pattern(facts: SeparatedTable) -> re.Pattern[str]:
 @cache
 def _number_columns(report: str, table: str) -> frozenset[str]:
     columns = definition.load_report(report).table(table).columns
-    return frozenset(column.key for column in columns if listings.is_number(column))
+    return frozenset(column.key for column in columns if column.type == "number")
 
 
 def parse_row(line: str, headings: SeparatedHeadings) -> SeparatedRow | None:
