@@ -34,7 +34,7 @@ def write(path: Path) -> None:
 
 def lake_of_guests() -> Path:
     """Return the lake of the day, built once."""
-    records = (layouts.sim_root() / layouts.file_name(one) for one in ("D4R3", "D4R4"))
+    records = (layouts.SIM_FOLDER / layouts.file_name(one) for one in ("D4R3", "D4R4"))
     return day.kept("guests", [Path(__file__), *records], write)
 
 

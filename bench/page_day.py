@@ -44,4 +44,4 @@ def write(path: Path) -> None:
 def lake_of_the_day() -> Path:
     """Return the lake of the day, built once."""
     sources = [Path(__file__), Path(documents.__file__), Path(manifest.__file__)]
-    return day.kept("page", [*sources, *sorted(layouts.sim_root().glob("*.toml"))], write)
+    return day.kept("page", [*sources, *sorted(layouts.SIM_FOLDER.glob("*.toml"))], write)

@@ -113,9 +113,9 @@ def _http() -> str:
 
 def _sql() -> str:
     """What a query may consist of."""
-    from zlens.catalog.admitted import allow_list
+    from zlens.catalog.admitted import AllowList
 
-    allowed = allow_list()
+    allowed = AllowList.load()
     lines = [
         "# SQL",
         "",

@@ -81,7 +81,7 @@ def differs(expected: Any, row: dict[str, Any], column: definition.ReportColumn)
     """Describe how a value differs from the printed one; "" if it is within the printed precision."""
     name = listings.column_name(column)
     value = row[name]
-    if listings.is_number(column):
+    if column.type == "number":
         if expected is None or value is None:
             return "" if expected is value else f"{value!r} for {expected!r}"
         half = row[name + listings.PRECISION_SUFFIX]

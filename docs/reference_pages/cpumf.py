@@ -85,7 +85,7 @@ def cpumf_page() -> str:
                 f"{row_facts.tolerance:.1%} and {row_facts.slack:g}",
                 row_facts.text,
             )
-            for row_facts in cpumf.balances()
+            for row_facts in cpumf.BalancesFile.load().balance
         ),
     )
     lines += ["", "`SOURCED` is the sum of all counters underlying the shares of a generation."]
@@ -93,7 +93,7 @@ def cpumf_page() -> str:
     lines += [*_example(), "```", ""]
     lines += _hints()
     lines += ["", "## Metrics of all machines", ""]
-    lines += [f"- {name}: {source}" for name, source in cpumf.sources().items()]
+    lines += [f"- {name}: {source}" for name, source in cpumf.Architecture.load().sources.items()]
     lines += ["", *_metrics(cpumf.common_metrics().values())]
     lines += ["", "Where a generation has a better status or formula, it is listed below.", ""]
     lines += format_table(
@@ -126,7 +126,7 @@ def _example() -> list[str]:
 
 
 def _hints() -> list[str]:
-    table, applies_to = cpumf.hint_table(), ", ".join(cpumf.hinted_generations())
+    table, applies_to = cpumf.HintTable.load(), ", ".join(cpumf.hinted_generations())
     lines = [
         f"The workload hint ({table.status}: {table.source}) is given for {applies_to}, "
         f"if RNI is verified or verified-secondary or uses the user's own weights ({table.note}):",
@@ -175,6 +175,6 @@ def _metrics(metrics: Iterable[CpumfMetric]) -> list[str]:
 
 def _short(text: str) -> str:
     """Replace sources that many metrics share by the short names listed on the page."""
-    for name, source in cpumf.sources().items():
+    for name, source in cpumf.Architecture.load().sources.items():
         text = text.replace(source, name)
     return text

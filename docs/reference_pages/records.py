@@ -23,10 +23,10 @@ def records_page() -> str:
     ]
     rows = []
     totals: Counter[str] = Counter()
-    records = catalog.records(catalog.monitor_root() / "no packs")
+    records = catalog.records(catalog.MONITOR_FOLDER / "no packs")
     described = 0
     for record in records:
-        file = catalog.read(catalog.monitor_root() / catalog.file_name(record))
+        file = catalog.read(catalog.MONITOR_FOLDER / catalog.file_name(record))
         head = file.head
         counts = _kinds(file.layouts)
         totals += counts

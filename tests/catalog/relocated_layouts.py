@@ -105,7 +105,7 @@ def _plain(text: str) -> list[str]:
 
 def elsewhere(layout: RecordLayout) -> RecordLayout:
     """Return the layout with the fields from the first synthetic one on reordered at other offsets."""
-    path = layouts.monitor_root() / layouts.file_name(layout.record)
+    path = layouts.MONITOR_FOLDER / layouts.file_name(layout.record)
     real = layouts.read(path).layouts
     known = {(f.name, f.offset, f.length) for one in real for f in one.fields}
     fields, end = _shuffled(layout.fields, known, HEADER_LENGTH, GAP, layout.length)

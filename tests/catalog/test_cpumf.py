@@ -317,7 +317,7 @@ def test_status_propagates_to_derived_formulas() -> None:
 
 
 def hint(l1mp: float | None, rni: float | None) -> str | None:
-    cases = ", ".join(f"{each.when}, '{each.category}'" for each in cpumf.hint_table().hints)
+    cases = ", ".join(f"{each.when}, '{each.category}'" for each in cpumf.HintTable.load().hints)
     numbers = {"l1mp": l1mp, "rni": rni}
     sql = expressions.compile_sql(f"case({cases})", lambda name: str(numbers[name] or "NULL"))
     [(found,)] = duckdb.sql(f"SELECT {sql}").fetchall()

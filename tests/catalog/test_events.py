@@ -9,14 +9,14 @@ from zlens.catalog.raw_columns import field_parts
 
 
 def test_io_events_have_one_table_each() -> None:
-    tables = [one.table for one in events.events() if one.table.startswith("d6r")]
+    tables = [one.table for one in events.EventFile.load().events if one.table.startswith("d6r")]
     assert len(tables) == len(set(tables))
     assert len(tables) >= 27
 
 
 def test_only_numbers_are_written_in_hexadecimal() -> None:
     wrong = []
-    for one in events.events():
+    for one in events.EventFile.load().events:
         record = one.table.upper()
         text = f"{one.subject} {one.detail}"
         fields = re.findall(r"\{([A-Za-z0-9_]+):hex", text)

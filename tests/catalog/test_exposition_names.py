@@ -130,7 +130,3 @@ def test_other_conventions_name_exported_metrics() -> None:
     for program in exposition.other_conventions():
         assert program.entry
         assert {ours for ours, _ in program.names()} <= exported | labels
-
-
-def test_exposition_check_passes() -> None:
-    assert exposition.check() == []

@@ -111,7 +111,7 @@ def test_unknown_record_has_no_layout() -> None:
 def test_packs_add_layouts_and_records(tmp_path: Path) -> None:
     for pack, record in (("7.3", "d00r02"), ("6.4", "d00r02"), ("7.3", "d31r07")):
         (tmp_path / pack).mkdir(exist_ok=True)
-        shutil.copy(layouts.monitor_root() / "d00r02.toml", tmp_path / pack / f"{record}.toml")
+        shutil.copy(layouts.MONITOR_FOLDER / "d00r02.toml", tmp_path / pack / f"{record}.toml")
     (tmp_path / "7.3" / "pack.toml").write_text("release = '7.3'\n", encoding="utf-8")
     (tmp_path / ".new-7.4-x").mkdir()
     assert layouts.packs(tmp_path) == ["6.4", "7.3"]
@@ -134,7 +134,7 @@ def test_pack_root_follows_user_data(monkeypatch: pytest.MonkeyPatch, tmp_path: 
 def test_clear_cache_rereads_changed_files(tmp_path: Path) -> None:
     path = tmp_path / "7.3" / "d00r02.toml"
     path.parent.mkdir()
-    shutil.copy(layouts.monitor_root() / "d00r02.toml", path)
+    shutil.copy(layouts.MONITOR_FOLDER / "d00r02.toml", path)
     assert {x.pack for x in layouts.layouts("D0R2", tmp_path)} == {"zlens", "7.3"}
     path.write_text(
         path.read_text(encoding="utf-8").replace("length = 108", "length = 104"), encoding="utf-8"
@@ -165,7 +165,7 @@ def test_clear_cache_rereads_changed_files(tmp_path: Path) -> None:
     ],
 )
 def test_invalid_record_file_is_rejected(old: str, new: str, words: str) -> None:
-    text = (layouts.monitor_root() / "d00r02.toml").read_text(encoding="utf-8")
+    text = (layouts.MONITOR_FOLDER / "d00r02.toml").read_text(encoding="utf-8")
     assert old in text
     with pytest.raises(CatalogError) as caught:
         layouts.parse(text.replace(old, new, 1), path="d00r02.toml")
@@ -190,7 +190,7 @@ def test_releases_are_in_order() -> None:
 
 def test_shipped_fields_are_as_imported_ones() -> None:
     for record in layouts.records(NOWHERE):
-        path = layouts.monitor_root() / layouts.file_name(record)
+        path = layouts.MONITOR_FOLDER / layouts.file_name(record)
         written = record_file_writer.text(layouts.read(path))
         assert rows(written) == rows(path.read_text(encoding="utf-8")), record
 
@@ -208,14 +208,14 @@ def test_layout_has_keys_of_shared_source() -> None:
 
 
 def test_record_is_named_by_its_file() -> None:
-    text = (layouts.monitor_root() / "d00r02.toml").read_text(encoding="utf-8")
+    text = (layouts.MONITOR_FOLDER / "d00r02.toml").read_text(encoding="utf-8")
     assert layouts.parse(text, path="d31r07.toml").head.record == "D31R7"
     with pytest.raises(CatalogError, match="record is missing"):
         layouts.parse(text)
 
 
 def test_record_file_is_written_atomically(tmp_path: Path) -> None:
-    file = layouts.read(layouts.monitor_root() / "d00r16.toml")
+    file = layouts.read(layouts.MONITOR_FOLDER / "d00r16.toml")
     path = tmp_path / "new" / "d00r16.toml"
     record_file_writer.save(file, path)
     assert layouts.read(path) == file

@@ -41,7 +41,7 @@ note = ""
 def generation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
     """Function that writes files of generations instead of the catalog's."""
     caches = (generations._files, generations.names, capacity_curves.capacity_curves)
-    monkeypatch.setattr(generations, "root", lambda: tmp_path)
+    monkeypatch.setattr(generations, "FOLDER", tmp_path)
 
     def write(**texts: str) -> None:
         for name, text in texts.items():

@@ -317,7 +317,7 @@ def test_findings_in_shared_columns_name_line(was: str, now: str, said: str, nea
 
 
 def test_measure_is_in_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(measures, "measures_folder", lambda: tmp_path)
+    monkeypatch.setattr(measures, "FOLDER", tmp_path)
     (tmp_path / "thing+part.toml").write_text(TWO)
     assert measures.measure_names() == ["part", "thing"]
     assert measures.measure_files() == [tmp_path / "thing+part.toml"]

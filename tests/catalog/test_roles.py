@@ -38,7 +38,7 @@ like = "d1r1"
 
 
 def entity(folder: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> roles.Entity:
-    monkeypatch.setattr(roles, "root", lambda: folder)
+    monkeypatch.setattr(roles, "FOLDER", folder)
     (folder / "thing.toml").write_text(text)
     roles.catalog_entity.cache_clear()
     try:

@@ -59,7 +59,7 @@ def test_measured_sections_have_roles() -> None:
 
 
 def test_smf_events_name_existing_columns() -> None:
-    smf_events = [event for event in events.events() if columns(event.table) is not None]
+    smf_events = [event for event in events.EventFile.load().events if columns(event.table) is not None]
     assert {event.kind for event in smf_events} >= {"capacity change", "boost", "processor reconfigured"}
     for event in smf_events:
         places = [

@@ -39,7 +39,7 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "sim"
     folder.mkdir()
     (folder / "d00r02.toml").write_text(OWN, encoding="utf-8")
-    monkeypatch.setattr(layouts, "sim_root", lambda: folder)
+    monkeypatch.setattr(layouts, "SIM_FOLDER", folder)
     monkeypatch.setenv("ZLENS_DATA", str(tmp_path / "data"))
     layouts.clear_cache()
     return folder
@@ -206,7 +206,7 @@ def test_synthetic_layout_keeps_other_sections(own: Path) -> None:
 
 @pytest.mark.parametrize("record", layouts.sim_records())
 def test_synthetic_layouts_round_trip(record: str) -> None:
-    path = layouts.sim_root() / layouts.file_name(record)
+    path = layouts.SIM_FOLDER / layouts.file_name(record)
     assert check.check_sim(path) == []
     (layout,) = layouts.sim_layouts(record)
     alone = [f for f in layout.fields if not (f.overlay or f.reserved)]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from zlens.catalog import cpumf, zos_messages
-from zlens.catalog.zos_messages import facts
+from zlens.catalog import cpumf
+from zlens.catalog.zos_messages import MessageFacts
 from zlens.errors import CatalogError
 from zlens.schema import structs
 from zlens.schema.facts import FACTS
@@ -14,7 +14,7 @@ TEXTS = (FACTS / "zos" / "texts.toml").read_text(encoding="utf-8")
 
 
 def test_zos_text_facts_are_consistent() -> None:
-    known = facts()
+    known = MessageFacts.load()
     assert known.status == "verified-secondary"
     assert set(known.his.sets.values()) <= set(cpumf.sets())
     assert set(known.modes.values()) == {"cp", "ziip"}
@@ -41,4 +41,4 @@ def test_invalid_labels_are_rejected(labels: str, message: str) -> None:
     _, end, rest = rest.partition("\n]\n")
     assert end
     with pytest.raises(CatalogError, match=message):
-        structs.parse(before + run + labels + end + rest, "texts.toml", zos_messages.MessageFacts)
+        structs.parse(before + run + labels + end + rest, "texts.toml", MessageFacts)

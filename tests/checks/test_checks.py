@@ -21,8 +21,8 @@ def test_catalog_check_passes() -> None:
     assert check.summary(NOWHERE).startswith("201 records with 183 layouts of 2,779 fields, 0 packs")
 
 
-D0R2 = (layouts.monitor_root() / "d00r02.toml").read_text(encoding="utf-8")
-D0R16 = (layouts.monitor_root() / "d00r16.toml").read_text(encoding="utf-8")
+D0R2 = (layouts.MONITOR_FOLDER / "d00r02.toml").read_text(encoding="utf-8")
+D0R16 = (layouts.MONITOR_FOLDER / "d00r16.toml").read_text(encoding="utf-8")
 TMSYS = '    { name = "SYTPRP_PFXTMSYS", at = 40, len = 8, type = "character", kind = "timer"'
 UTIME = '{ name = "SYTPRP_PFXUTIME", at = 32, len = 8'
 CPUAD = '{ name = "SYTPRP_PFXCPUAD", at = 20, len = 2'
@@ -142,7 +142,7 @@ def test_check_includes_packs(tmp_path: Path) -> None:
 
 
 def test_record_skeleton_is_valid(tmp_path: Path) -> None:
-    text = (layouts.monitor_root() / "_skeleton.toml").read_text(encoding="utf-8")
+    text = (layouts.MONITOR_FOLDER / "_skeleton.toml").read_text(encoding="utf-8")
     (layout,) = layouts.parse(text).layouts
     assert found(text, tmp_path, "d00r99.toml") == []
     assert plans.table_names([layout]) == ["d0r99", "d0r99_entries"]

@@ -6,7 +6,7 @@ import duckdb
 import pytest
 
 from zlens.catalog import measures
-from zlens.catalog.admitted import allow_list
+from zlens.catalog.admitted import AllowList
 from zlens.engine.connection import connect
 
 #: Syntax that the engine's list of functions does not have.
@@ -27,7 +27,7 @@ def test_every_function_of_engine_is_allowed_or_refused(engine):
         engine,
         "SELECT DISTINCT function_name FROM duckdb_functions() WHERE function_type <> 'pragma'",
     )
-    allowed = allow_list()
+    allowed = AllowList.load()
     listed = allowed.functions | allowed.table_functions
     refused = {name for entry in allowed.refused for name in entry.names}
     prefixes = tuple(prefix for entry in allowed.refused for prefix in entry.prefixes)
@@ -39,11 +39,11 @@ def test_every_function_of_engine_is_allowed_or_refused(engine):
 
 def test_every_type_of_engine_is_listed(engine):
     types = "SELECT DISTINCT type_name FROM duckdb_types() WHERE database_name = 'system'"
-    assert names(engine, types) == allow_list().expressions.types
+    assert names(engine, types) == AllowList.load().expressions.types
 
 
 def test_functions_with_side_effects_are_refused():
-    allowed = allow_list()
+    allowed = AllowList.load()
     for name in allowed.functions | allowed.table_functions:
         assert not name.startswith(("read_", "parquet", "pragma_", "pg_get", "current_s", "copy_", "sniff"))
         assert not name.endswith(("_scan", "nextval", "_sql", "_plan", "_profiling", "_logging"))

@@ -83,7 +83,7 @@ def test_unknown_record_is_error() -> None:
 
 
 def test_evidence_of_resets() -> None:
-    known = {item.record: item for item in resets.evidence()}
+    known = {item.record: item for item in resets.ResetFile.load().evidence}
     assert (known["D1R4"].subject_kind, known["D1R4"].time) == (resets.ALL, "MTRSYS_SYSTODST")
     assert (known["D5R1"].subject_kind, known["D5R1"].fields) == ("processor", ("PRCVON_PFXCPUAD",))
     assert {"D4R1", "D4R2", "D5R21", "D6R1", "D6R2"} <= set(known)

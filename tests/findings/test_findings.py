@@ -369,7 +369,7 @@ def test_no_such_folder(tmp_path: Path) -> None:
 
 
 def test_rule_skeleton_is_valid() -> None:
-    rule = rules.read(rules.root() / "_skeleton.toml")
+    rule = rules.read(rules.FOLDER / "_skeleton.toml")
     found = evaluate(
         Made({"load": minutes(**{**LOAD, "busy_pct": 97.0})}), {rule.id: rule}, classes=["heuristic"]
     )
@@ -377,7 +377,7 @@ def test_rule_skeleton_is_valid() -> None:
 
 
 def test_rule_is_named_after_its_file(tmp_path: Path) -> None:
-    lines = (rules.root() / "_skeleton.toml").read_text(encoding="utf-8").splitlines()
+    lines = (rules.FOLDER / "_skeleton.toml").read_text(encoding="utf-8").splitlines()
     text = "\n".join(line for line in lines if not line.startswith(("id = ", "area = ")))
     for name in ("own-007", "seven"):
         (tmp_path / f"{name}.toml").write_text(text, encoding="utf-8")

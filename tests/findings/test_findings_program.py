@@ -182,7 +182,7 @@ def test_rule_is_explained() -> None:
 def test_rule_of_user_is_explained(tmp_path: Path) -> None:
     folder = tmp_path / "data" / "rules"
     folder.mkdir(parents=True)
-    skeleton = (rules.root() / "_skeleton.toml").read_text(encoding="utf-8")
+    skeleton = (rules.FOLDER / "_skeleton.toml").read_text(encoding="utf-8")
     (folder / "mine.toml").write_text(skeleton, encoding="utf-8")
     text = explain("OWN-001")
     assert str(folder / "mine.toml") in "".join(text.split())

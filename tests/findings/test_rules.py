@@ -27,7 +27,7 @@ def test_rule_is_in_folder_of_its_area(tmp_path: Path, monkeypatch: pytest.Monke
     (tmp_path / "smt").mkdir()
     text = BUILTIN["BAL-001"].file.read_text(encoding="utf-8")
     (tmp_path / "smt" / "bal-001.toml").write_text(f'area = "data"\n{text}', encoding="utf-8")
-    monkeypatch.setattr(rules, "root", lambda: tmp_path)
+    monkeypatch.setattr(rules, "FOLDER", tmp_path)
     rules.builtin.cache_clear()
     (wrong,) = [each for each in check_rules.check() if "leave out" in each]
     rules.builtin.cache_clear()

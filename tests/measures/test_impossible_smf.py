@@ -185,7 +185,7 @@ def _all() -> Iterator[tuple[int, bytes]]:
 
 def _damaged(chance: random.Random) -> tuple[str, list[bytes]]:
     """Change a field in one record of each type; return changes and all records."""
-    named = "".join(path.read_text("utf-8").lower() for path in roles.root().glob("[!_]*.toml"))
+    named = "".join(path.read_text("utf-8").lower() for path in roles.FOLDER.glob("[!_]*.toml"))
     records = list(_all())
     changes = []
     for number in (70, 72, 30, 113):

@@ -118,7 +118,7 @@ def test_any_text_is_read_as_lspai_json(text: str, at: int) -> None:
 
 @pytest.mark.parametrize("group", EVENTS)
 def test_pai_sets_have_the_events_of_perf(group: str) -> None:
-    known = pai.facts().sets[group]
+    known = pai.PaiFacts.load().sets[group]
     assert list(known.counters) == list(range(EVENTS[group]["z17"]))
     since = [counter.since for counter in known.counters.values()]
     assert since == ["z16"] * EVENTS[group]["z16"] + ["z17"] * (len(since) - EVENTS[group]["z16"])
@@ -156,7 +156,7 @@ def test_random_pai_counts_of_perf_are_summed(seed: int, tmp_path: Path) -> None
     random = draws(seed)
     events = [
         (known.pmu, counter.name, name)
-        for name, known in pai.facts().sets.items()
+        for name, known in pai.PaiFacts.load().sets.items()
         for counter in random.sample(sorted(known.counters.values(), key=lambda c: c.name), 5)
     ]
     cpus = random.sample(range(64), random.randint(1, 4))

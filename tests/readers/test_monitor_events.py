@@ -26,12 +26,12 @@ def event_records() -> list[str]:
 
 
 def test_every_event_record_is_event() -> None:
-    tables = {event.table for event in events.events()}
+    tables = {event.table for event in events.EventFile.load().events}
     assert [record for record in event_records() if record.lower() not in tables] == []
 
 
 def test_every_field_of_event_is_one_of_its_record() -> None:
-    for event in events.events():
+    for event in events.EventFile.load().events:
         if not event.table.startswith("d"):
             continue
         record = event.record or event.table.upper()

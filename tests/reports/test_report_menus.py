@@ -15,7 +15,7 @@ from zlens.errors import QueryError
 
 def test_every_menu_lists_reports() -> None:
     groups = {reports.load_report(name).group for name in reports.names()}
-    for menu in menus.menus():
+    for menu in menus.MenuFile.load().menus:
         assert set(menu.groups) <= groups
         assert reports.list_reports(menu=menu)
         assert menu.number.lower() not in {

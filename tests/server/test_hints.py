@@ -23,7 +23,7 @@ def _category(l1mp: float, rni: float) -> str:
 @pytest.mark.parametrize("l1mp", [0.0, 2.9, 3.1, 4.5, 5.9, 6.1, 12.0])
 @pytest.mark.parametrize("rni", [0.0, 0.59, 0.61, 0.74, 0.76, 0.99, 1.01, 3.0])
 def test_hint_regions_equal_catalog_conditions(l1mp: float, rni: float) -> None:
-    cases = " ".join(f"WHEN {hint.when} THEN '{hint.category}'" for hint in cpumf.hint_table().hints)
+    cases = " ".join(f"WHEN {hint.when} THEN '{hint.category}'" for hint in cpumf.HintTable.load().hints)
     category = duckdb.sql(
         f"SELECT CASE {cases} END FROM (SELECT {l1mp}::DOUBLE AS l1mp, {rni}::DOUBLE AS rni)"
     ).fetchall()
@@ -33,4 +33,4 @@ def test_hint_regions_equal_catalog_conditions(l1mp: float, rni: float) -> None:
 def test_hint_table_names_generations() -> None:
     found = hint_regions()
     assert "z196" in found["generations"]
-    assert found["status"] == cpumf.hint_table().status
+    assert found["status"] == cpumf.HintTable.load().status

@@ -11,7 +11,7 @@ import pytest
 import zlens
 from zlens.api import Session
 from zlens.catalog import causes, rules
-from zlens.catalog.causes import load_verdict_facts
+from zlens.catalog.causes import VerdictFacts
 from zlens.errors import CatalogError
 from zlens.findings.finding import Finding, format_amount
 from zlens.verdict import Clause, SystemVerdict
@@ -104,7 +104,7 @@ def effect() -> Effect:
 def test_cause_precedes_its_effect(
     effect: Effect, kind: str, minute: float, until: float | None, explains: bool
 ) -> None:
-    facts = load_verdict_facts()
+    facts = VerdictFacts.load()
     cause = next(cause for cause in facts.cause if cause.event == kind)
     end = None if until is None else START + until * MINUTE
     occurrence = Occurrence(cause, "guest A", START + minute * MINUTE, end)
@@ -112,7 +112,7 @@ def test_cause_precedes_its_effect(
 
 
 def rule_file(folder: Path, name: str, *keys: str) -> None:
-    text = (rules.root() / "cpu" / "cpu-008.toml").read_text(encoding="utf-8")
+    text = (rules.FOLDER / "cpu" / "cpu-008.toml").read_text(encoding="utf-8")
     lines = [line for line in text.splitlines() if not line.startswith(("explains", "clause"))]
     lines.insert(lines.index('unit = "%"'), "\n".join(keys))
     text = "\n".join(lines).replace("CPU-008", name)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from functools import cache, cached_property
+from functools import cached_property
+from typing import ClassVar
 
 from msgspec import field
 
-from zlens.schema import structs
-from zlens.schema.facts import FACTS
-from zlens.schema.structs import FactTable
+from zlens.schema.structs import FactFile, FactTable
 
 _Names = frozenset[str]
 
@@ -54,7 +53,7 @@ class AllowedListings(FactTable, frozen=True):
     show: _Names
 
 
-class AllowList(FactTable, frozen=True, dict=True):
+class AllowList(FactFile, frozen=True, dict=True):
     """Allow list for user queries, by the names that the engine's parser uses.
 
     statements       kinds of query nodes, relations, modifiers and orders
@@ -62,6 +61,7 @@ class AllowList(FactTable, frozen=True, dict=True):
     refused          functions of the engine that are not allowed
     """
 
+    path: ClassVar = "admission.toml"
     statements: dict[str, _Names]
     expressions: AllowedExpressions
     listings: AllowedListings
@@ -83,9 +83,3 @@ class AllowList(FactTable, frozen=True, dict=True):
         """Functions that compute values."""
         groups = self.function_groups
         return _Names().union(*(names for group, names in groups.items() if group != "tables"))
-
-
-@cache
-def allow_list() -> AllowList:
-    """Return the allow list of the catalog."""
-    return structs.load(FACTS / "admission.toml", AllowList)

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import cache
 from graphlib import CycleError, TopologicalSorter
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from msgspec import Meta
 
 from zlens.catalog import measures, peaks
-from zlens.catalog.events import events
+from zlens.catalog.events import EventFile
 from zlens.catalog.peaks import placeholders
 from zlens.catalog.rules import Rule
 from zlens.errors import CatalogError
-from zlens.schema import structs
 from zlens.schema.facts import FACTS
-from zlens.schema.structs import FactTable, Prose, doc
+from zlens.schema.structs import FactFile, FactTable, Prose, doc
 
-_FILE = FACTS / "verdict.toml"
 _IN_FINDING = {"subject", "name", "value", "detail"}
 _IN_EVENT = {"subject", "name", "time", "period"}
 _IN_WHAT_IF = {"system", "value"}
@@ -55,20 +52,15 @@ class VerdictTexts(FactTable, frozen=True):
     since: Prose
 
 
-class VerdictFacts(FactTable, frozen=True):
+class VerdictFacts(FactFile, frozen=True):
     """What verdicts consist of."""
 
+    path: ClassVar = "verdict.toml"
     minutes: Annotated[float, Meta(gt=0, description="a cause is at most this long before a finding begins")]
     most: Annotated[int, Meta(ge=1, description="most causes, findings or subjects of a sentence")]
     share: Annotated[float, Meta(ge=0, le=100, description="percent of the growth that a subject must have")]
     texts: VerdictTexts
     cause: tuple[Cause, ...]
-
-
-@cache
-def load_verdict_facts() -> VerdictFacts:
-    """Return the facts; CatalogError if the file is invalid."""
-    return structs.load(_FILE, VerdictFacts)
 
 
 def explained_rules(rules: Mapping[str, Rule]) -> dict[str, tuple[str, ...]]:
@@ -89,19 +81,19 @@ def explained_rules(rules: Mapping[str, Rule]) -> dict[str, tuple[str, ...]]:
 def check(rules: Mapping[str, Rule]) -> list[str]:
     """Return catalog issues of the file and of the explanations of rules, one sentence each."""
     try:
-        facts = load_verdict_facts()
+        facts = VerdictFacts.load()
         explained_rules(rules)
     except CatalogError as error:
         return [str(error)]
     return [
-        str(CatalogError(problem, file=str(_FILE), cure=cure))
+        str(CatalogError(problem, file=str(FACTS / VerdictFacts.path), cure=cure))
         for cause in facts.cause
         for problem, cure in _problems(cause, rules)
     ]
 
 
 def _problems(cause: Cause, rules: Mapping[str, Rule]) -> Iterator[tuple[str, str]]:
-    kinds = {event.kind for event in events()}
+    kinds = {event.kind for event in EventFile.load().events}
     for kind in filter(None, (cause.event, cause.until)):
         if kind not in kinds:
             yield f"there is no event {kind!r}", "name a kind of facts/zvm/events.toml"

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import cache
-from pathlib import Path
 from typing import Annotated, Literal
 
 from msgspec import Meta, field
@@ -18,6 +17,7 @@ from zlens.schema import structs
 from zlens.schema.facts import FACTS
 from zlens.schema.structs import FactTable, doc
 
+FOLDER = FACTS / "caveats"
 #: Sources whose systems may have a recording error, by operating system.
 _OF = {"z/VM": ("zvm-monitor",), "z/OS": ("smf", "rmf-xml", "rmf-text", "rmf3-xml")}
 
@@ -60,17 +60,12 @@ class Caveat(FactTable, frozen=True):
         return f"{self.text} ({self.apar})" if self.apar else self.text
 
 
-def root() -> Path:
-    """Return the folder of the caveats."""
-    return FACTS / "caveats"
-
-
 @cache
 def caveats() -> tuple[Caveat, ...]:
     """Return all caveats, by id."""
     return tuple(
         structs.load(path, Caveat, "the caveat")
-        for path in sorted(root().glob("*.toml"))
+        for path in sorted(FOLDER.glob("*.toml"))
         if not path.name.startswith("_")
     )
 
@@ -111,9 +106,9 @@ def check() -> list[str]:
     except CatalogError as error:
         return [str(error)]
     for caveat in known_caveats:
-        where = f"{root() / caveat.id}.toml"
-        if not (root() / f"{caveat.id}.toml").is_file():
-            problems.append(f"{root()}: no file is named after {caveat.id}; rename it")
+        where = f"{FOLDER / caveat.id}.toml"
+        if not (FOLDER / f"{caveat.id}.toml").is_file():
+            problems.append(f"{FOLDER}: no file is named after {caveat.id}; rename it")
         if not (caveat.reports or caveat.records or caveat.measures):
             problems.append(f"{where}: it has no effect; name a report, a record or a measure")
         for name in caveat.measures:

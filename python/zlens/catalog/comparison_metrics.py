@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from msgspec import Meta
 from msgspec.structs import asdict
@@ -13,11 +13,9 @@ from zlens.catalog import aggregation, measures
 from zlens.errors import CatalogError, QueryError
 from zlens.schema import structs
 from zlens.schema.facts import FACTS
-from zlens.schema.structs import FactTable, doc
+from zlens.schema.structs import FactFile, FactTable, doc
 
 _ROOT = FACTS / "compare"
-_FACTS = _ROOT.parent / "comparability.toml"
-_FORMS = _ROOT.parent / "published_forms.toml"
 _Word = Annotated[
     str, Meta(pattern=r"^[\w *.-]*$", max_length=200, title="a name, without quotes and commas")
 ]
@@ -70,9 +68,10 @@ class PublishedForm(FactTable, frozen=True):
     form: Annotated[Literal["", "base/other"], doc("form of all differences of the comparison")] = ""
 
 
-class PublishedForms(FactTable, frozen=True):
+class PublishedForms(FactFile, frozen=True):
     """Forms of publications in which comparisons can be printed."""
 
+    path: ClassVar = "published_forms.toml"
     form: tuple[PublishedForm, ...]
 
 
@@ -94,9 +93,10 @@ class ComparabilityFact(FactTable, frozen=True):
     query: Annotated[str, doc("the query that returns it for each system")]
 
 
-class ComparabilityFile(FactTable, frozen=True):
+class ComparabilityFile(FactFile, frozen=True):
     """Facts that must match for runs to be comparable."""
 
+    path: ClassVar = "comparability.toml"
     fact: tuple[ComparabilityFact, ...]
 
 
@@ -150,23 +150,6 @@ def _metric(group: ComparedGroup, keys: MetricKeys, path: str) -> ComparedMetric
     return ComparedMetric(group=group.title, published_form=form, **given)
 
 
-@cache
-def comparability_facts() -> tuple[ComparabilityFact, ...]:
-    """Return the facts that must match for two runs to be comparable."""
-    return structs.load(_FACTS, ComparabilityFile).fact
-
-
-@cache
 def published_forms() -> dict[str, PublishedForm]:
     """Return the forms of publications by name."""
-    return {form.name: form for form in structs.load(_FORMS, PublishedForms).form}
-
-
-def check() -> list[str]:
-    """Return catalog issues of these files, one sentence each."""
-    try:
-        compared_metrics()
-        comparability_facts()
-    except CatalogError as error:
-        return [str(error)]
-    return []
+    return {form.name: form for form in PublishedForms.load().form}

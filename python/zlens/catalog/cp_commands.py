@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import re
-from functools import cache
-from typing import Annotated
+from typing import Annotated, ClassVar
 
-from zlens.schema import structs
-from zlens.schema.facts import FACTS
-from zlens.schema.structs import FactTable, SourcedTable, doc
+from zlens.schema.structs import FactFile, SourcedTable, doc
 
 
 class CpCommand(SourcedTable, frozen=True):
@@ -33,15 +30,15 @@ class CpCommand(SourcedTable, frozen=True):
         return f"the format of the response to {self.name} is not known from a public source"
 
 
-class CommandFile(FactTable, frozen=True):
+class CommandFile(FactFile, frozen=True):
     """All commands."""
 
+    path: ClassVar = "zvm/console.toml"
     command: tuple[CpCommand, ...]
 
 
-@cache
 def commands() -> tuple[CpCommand, ...]:
-    return structs.load(FACTS / "zvm" / "console.toml", CommandFile).command
+    return CommandFile.load().command
 
 
 def find_command(name: str) -> CpCommand | None:

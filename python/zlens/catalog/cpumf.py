@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from msgspec import Struct, field
 from msgspec.structs import asdict, replace
@@ -19,7 +19,7 @@ from zlens.catalog import expressions, generations
 from zlens.catalog.generations import CounterName, CpumfMetricKeys
 from zlens.errors import CatalogError
 from zlens.schema import structs
-from zlens.schema.structs import FactTable, SourcedTable, doc
+from zlens.schema.structs import FactFile, FactTable, SourcedTable, doc
 
 #: Shares of L1 misses by the source of the lines.
 SHARES = ("l15p", "l2lp", "l2rp", "l2p", "l3p", "l4lp", "l4rp", "memp")
@@ -77,9 +77,10 @@ class Balance(FactTable, frozen=True):
     text: Annotated[str, doc("description of the error if it does")]
 
 
-class BalancesFile(FactTable, frozen=True):
+class BalancesFile(FactFile, frozen=True):
     """Relations between counters."""
 
+    path: ClassVar = "machines/common/balances.toml"
     damage: Annotated[float, doc("part of a system's samples that may contradict themselves")]
     balance: tuple[Balance, ...]
 
@@ -91,9 +92,10 @@ class Hint(FactTable, frozen=True):
     category: Annotated[str, doc("the category")]
 
 
-class HintTable(SourcedTable, frozen=True):
+class HintTable(FactFile, SourcedTable, frozen=True):
     """LSPR workload categories; the first condition that holds applies."""
 
+    path: ClassVar = "machines/common/workload_hint.toml"
     note: str
     hints: tuple[Hint, ...] = field(name="hint")
 
@@ -105,9 +107,10 @@ class PerfEvent(FactTable, frozen=True):
     user: Annotated[int, doc("for the problem state only")]
 
 
-class LinuxNames(SourcedTable, frozen=True):
+class LinuxNames(FactFile, SourcedTable, frozen=True):
     """Linux names of counters, in addition to the names of the generations."""
 
+    path: ClassVar = "machines/common/linux.toml"
     generic: Annotated[dict[str, PerfEvent], doc("events of every machine")]
     renamed: Annotated[dict[str, str], doc("the name by that of earlier kernels")]
 
@@ -157,25 +160,15 @@ class FormulaName(FactTable, frozen=True):
     text: Annotated[str, doc("what it is")]
 
 
-class Architecture(FactTable, frozen=True):
+class Architecture(FactFile, frozen=True):
     """What all machines have in common."""
 
+    path: ClassVar = "machines/common/architecture.toml"
     sources: Annotated[dict[str, str], doc("sources that files abbreviate")]
     names: Annotated[dict[str, FormulaName], doc("names in formulas besides counters")]
     sets: Annotated[dict[str, CounterSetKeys], doc("counter sets")]
     counters: Annotated[dict[int, CounterName], doc("counters by number")]
     metrics: Annotated[dict[str, CpumfMetricKeys], doc("metrics")]
-
-
-@cache
-def linux_names() -> LinuxNames:
-    """Return Linux names of counters, in addition to the names of the generations."""
-    return structs.load(generations.common_path("linux"), LinuxNames)
-
-
-@cache
-def _architecture() -> Architecture:
-    return structs.load(generations.common_path("architecture"), Architecture)
 
 
 #: Separator of the generations that the counter names of a file leave open.
@@ -187,14 +180,10 @@ def parse_generations(name: str | None) -> tuple[str, ...]:
     return tuple(name.split(OR)) if name else ()
 
 
-def sources() -> dict[str, str]:
-    """Return the cited sources that the files abbreviate."""
-    return _architecture().sources
-
-
 def _source(text: str) -> str:
     """Return a source with its abbreviations expanded."""
-    return "; ".join(sources().get(part, part) for part in text.split("; "))
+    sources = Architecture.load().sources
+    return "; ".join(sources.get(part, part) for part in text.split("; "))
 
 
 @cache
@@ -202,7 +191,7 @@ def sets() -> dict[str, CounterSet]:
     """Return the counter sets by name, in the order of their numbers."""
     return {
         name: CounterSet(name=name, **asdict(keys) | {"sizes": keys.sizes or _extended_sizes()})
-        for name, keys in _architecture().sets.items()
+        for name, keys in Architecture.load().sets.items()
     }
 
 
@@ -225,7 +214,7 @@ def sizes(cfvn: int | None, csvn: int | None) -> dict[str, int | None]:
 
 def formula_names() -> dict[str, FormulaName]:
     """Return names allowed in formulas in addition to counters and metrics."""
-    return _architecture().names
+    return Architecture.load().names
 
 
 def _set_of(number: int) -> str:
@@ -244,7 +233,7 @@ def _counters(names: Mapping[int, CounterName]) -> dict[int, Counter]:
 
 def common_counters() -> dict[int, Counter]:
     """Return the counters with the same meaning on all machines that have them."""
-    return _counters(_architecture().counters)
+    return _counters(Architecture.load().counters)
 
 
 def number_of(name: str) -> int | None:
@@ -266,14 +255,7 @@ def numbers_in(formulas: Iterable[str]) -> list[int]:
 
 def common_metrics() -> dict[str, CpumfMetric]:
     """Return the metrics that all machines share."""
-    return {name: _metric(name, keys) for name, keys in _architecture().metrics.items()}
-
-
-def _common_on(generation: str) -> dict[str, CpumfMetric]:
-    """Return the common metrics with their status on one generation."""
-    metrics = common_metrics()
-    statuses = generations.facts(generation).statuses
-    return metrics | {name: replace(metrics[name], status=status) for name, status in statuses.items()}
+    return {name: _metric(name, keys) for name, keys in Architecture.load().metrics.items()}
 
 
 def _metric(name: str, keys: CpumfMetricKeys) -> CpumfMetric:
@@ -291,7 +273,9 @@ def generation(name: str) -> Generation:
         if number - sets()[counter.set].first < (set_sizes[counter.set] or 0)
     }
     counters = {**shared, **_counters(facts.counters)}
-    metrics = {**_common_on(name), **_weighed(name)}
+    metrics = common_metrics()
+    metrics |= {metric: replace(metrics[metric], status=status) for metric, status in facts.statuses.items()}
+    metrics |= _weighed(name)
     metrics |= {metric: _metric(metric, keys) for metric, keys in facts.metrics.items()}
     complete = {
         metric.name: metric
@@ -309,15 +293,10 @@ def generation(name: str) -> Generation:
 
 def may_be_counter(name: str) -> bool:
     """Return whether a name has the form of a counter's (E145), or occurs in a file."""
-    files = generations.root().rglob("*.toml")
+    files = generations.FOLDER.rglob("*.toml")
     return _COUNTER.fullmatch(name) is not None or any(
         f'"{name}"' in path.read_text(encoding="utf-8") for path in files
     )
-
-
-def own_metrics(name: str) -> set[str]:
-    """Return the metrics that the file of a generation defines."""
-    return {*generations.facts(name).metrics}
 
 
 def _has_inputs(
@@ -349,15 +328,10 @@ def _formulas(metric: CpumfMetric) -> list[str]:
 # RNI and finite CPI
 
 
-def rni_terms(generation: str) -> tuple[str, ...]:
-    """Return the shares that RNI weighs, in the order of the weights."""
-    return generations.facts(generation).rni.terms
-
-
 def rni_formula(generation: str, numbers: Iterable[float]) -> str:
     """Return the formula of RNI from a factor and one weight per share."""
     factor, *weights = numbers
-    terms = rni_terms(generation)
+    terms = generations.facts(generation).rni.terms
     weighed = " + ".join(f"{_number(weight)} * {term}" for weight, term in zip(weights, terms, strict=True))
     return f"({weighed}) / 100" if factor == 1 else f"{_number(factor)} * ({weighed}) / 100"
 
@@ -442,21 +416,6 @@ COMMON_ONLY = "only metrics that all machines have in common"
 # Relations between counters
 
 
-@cache
-def _balances() -> BalancesFile:
-    return structs.load(generations.common_path("balances"), BalancesFile)
-
-
-def balances() -> tuple[Balance, ...]:
-    """Return the relations that hold if counters have their assumed meaning."""
-    return _balances().balance
-
-
-def max_contradicting_share() -> float:
-    """Return the share of a system's samples that may contradict themselves before all are suspect."""
-    return _balances().damage
-
-
 def l1_source_counters(name: str) -> list[int]:
     """Return the counters of a generation that show the source of the lines of L1 misses."""
     metrics = generation(name).metrics
@@ -465,12 +424,6 @@ def l1_source_counters(name: str) -> list[int]:
         for number in numbers_in(metrics[share].formula for share in SHARES if share in metrics)
         if _set_of(number) == "extended"
     ]
-
-
-@cache
-def hint_table() -> HintTable:
-    """Return the table of LSPR workload categories."""
-    return structs.load(generations.common_path("workload_hint"), HintTable)
 
 
 def hinted_generations() -> tuple[str, ...]:

@@ -204,7 +204,7 @@ def _of_status(name: str) -> Callable[[FormulaPolicy, Present], str]:
 
 def _hint(trust: FormulaPolicy, present: Present) -> str:
     """Return the workload category, from the columns l1mp and rni."""
-    cases = ", ".join(f"{hint.when}, {literal(hint.category)}" for hint in cpumf.hint_table().hints)
+    cases = ", ".join(f"{hint.when}, {literal(hint.category)}" for hint in cpumf.HintTable.load().hints)
     return _by_generation(lambda name: f"case({cases})" if _hint_rni(name, trust) else "", present)
 
 
@@ -214,7 +214,7 @@ def _hint_status(trust: FormulaPolicy, present: Present) -> str:
         if rni is None:
             return ""
         if rni.status in _KNOWN_WELL:
-            return literal(USER if rni.status == USER else cpumf.hint_table().status)
+            return literal(USER if rni.status == USER else cpumf.HintTable.load().status)
         return literal(rni.status)
 
     return _by_generation(status, present)
@@ -227,14 +227,12 @@ def _hint_rni(generation: str | None, trust: FormulaPolicy) -> StatedFormula | N
     return counter_formula(generation, "rni", trust)
 
 
-def _basis(_: FormulaPolicy, present: Present) -> str:
-    return _by_generation(lambda name: literal(cpumf.generation(name).basis) if name else "", present)
-
-
 _SPECIAL: dict[str, Callable[[FormulaPolicy, Present], str]] = {
     "generation": lambda *_: "counter.generation",
     "generation_by": lambda *_: "counter.generation_by",
-    "basis": _basis,
+    "basis": lambda _, present: _by_generation(
+        lambda name: literal(generations.facts(name).basis) if name else "", present
+    ),
     "rni_status": _of_status("rni"),
     "finite_cpi_status": _of_status("est_finite_cpi"),
     "workload_hint": _hint,
@@ -247,10 +245,10 @@ _SPECIAL: dict[str, Callable[[FormulaPolicy, Present], str]] = {
 
 def generation_sql() -> str:
     """Return SQL of the machine generation of a row of the role `counter`: see cpumf.choose_generation."""
-    versions = " ".join(f"WHEN {cpumf.generation(name).csvn} THEN '{name}'" for name in generations.names())
+    versions = " ".join(f"WHEN {generations.facts(name).csvn} THEN '{name}'" for name in generations.names())
     types = " ".join(
-        f"WHEN {_type_in(name)} AND coalesce(counter.csvn, {cpumf.generation(name).csvn}) "
-        f"= {cpumf.generation(name).csvn} THEN '{name}'"
+        f"WHEN {_type_in(name)} AND coalesce(counter.csvn, {generations.facts(name).csvn}) "
+        f"= {generations.facts(name).csvn} THEN '{name}'"
         for name in generations.names()
     )
     by_version = f"coalesce(CASE counter.csvn {versions} END, {_GENERATION_FROM_NAMES})"
@@ -269,7 +267,7 @@ def _type_in(generation: str) -> str:
 
 def generation_by_sql() -> str:
     """Return SQL of the basis of a row's generation: what selected it, or why it is unknown."""
-    versions = ", ".join(str(cpumf.generation(name).csvn) for name in generations.names())
+    versions = ", ".join(str(generations.facts(name).csvn) for name in generations.names())
     types = ", ".join(map(literal, generations.types()))
     only = literal(f": {cpumf.COMMON_ONLY}")
     return (
@@ -290,7 +288,7 @@ def generation_by_sql() -> str:
 def contradictions_sql(present: Present = None) -> str:
     """Return SQL of the contradictions in a row of counters: a list with NULL for each check that passes."""
     tests = []
-    for balance in cpumf.balances():
+    for balance in cpumf.BalancesFile.load().balance:
         left, right = (_resolve_side(side, present) for side in (balance.left, balance.right))
         actual, allowed = (_compile(side) for side in (left, right))
         limit = _compile(f"({right}) * {1 + balance.tolerance!r} + {balance.slack!r}")
@@ -383,6 +381,6 @@ PLACES: dict[str, Callable[[Present, Collection[str] | None], str]] = {
     "generation": lambda *_: generation_sql(),
     "generation_by": lambda *_: generation_by_sql(),
     "breaches": lambda present, _: contradictions_sql(present),
-    "damage": lambda *_: repr(cpumf.max_contradicting_share()),
+    "damage": lambda *_: repr(cpumf.BalancesFile.load().damage),
     "counter_sums": lambda _, wanted: counter_sums_sql(wanted),
 }

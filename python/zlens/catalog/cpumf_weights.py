@@ -10,10 +10,9 @@ L4LP, L4RP, MEMP): rni = factor * (weight * share + ...) / 100. `finite` is a an
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
-from zlens.catalog import cpumf, generations
+from zlens.catalog import generations
 from zlens.catalog.formula_policy import CpumfWeights
 from zlens.errors import InputError
 from zlens.schema import document, user_files
@@ -52,9 +51,10 @@ def parse(text: str, path: str) -> CpumfWeights:
                 expected="{ rni = [numbers], finite = [a, b] } or one of the two",
                 cure=_CURE,
             )
-        shares = ", ".join(term.upper() for term in cpumf.rni_terms(generation))
         if "rni" in line:
-            count = 1 + len(cpumf.rni_terms(generation))
+            terms = generations.facts(generation).rni.terms
+            count = 1 + len(terms)
+            shares = ", ".join(terms).upper()
             expected = f"{count} numbers: the factor, and the weights of {shares}"
             rni[generation] = _numbers(line["rni"], count, f"{generation}: rni", expected, path)
         if "finite" in line:
@@ -69,7 +69,7 @@ def _numbers(value: Any, count: int, subject: str, expected: str, path: str) -> 
         raise InputError(f"{subject} {problem}", file=path, expected=expected, cure=_CURE)
     for number in value:
         # bool is a subclass of int.
-        if isinstance(number, bool) or not isinstance(number, int | float) or not _usable(number):
+        if isinstance(number, bool) or not isinstance(number, int | float) or not 0 <= number <= 1000:
             raise InputError(
                 f"{subject} has {number!r} among its values",
                 file=path,
@@ -77,7 +77,3 @@ def _numbers(value: Any, count: int, subject: str, expected: str, path: str) -> 
                 cure=_CURE,
             )
     return tuple(float(number) for number in value)
-
-
-def _usable(value: float) -> bool:
-    return math.isfinite(value) and 0 <= value <= 1000

@@ -7,17 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterable, Mapping
-from functools import cache
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from msgspec import field
 
 from zlens.catalog import expressions
-from zlens.catalog.resets import KIND as RESET
 from zlens.catalog.roles import code_words_sql
-from zlens.schema import structs
-from zlens.schema.facts import FACTS
-from zlens.schema.structs import FactTable, doc
+from zlens.schema.structs import FactFile, FactTable, doc
 
 PLACE = re.compile(r"\{([A-Za-z0-9_]+(?:\.before)?)(?:(:hex\d?)|\|([a-z0-9_]+))?\}")
 
@@ -65,16 +61,11 @@ class Event(FactTable, frozen=True):
         return (self.detail,) if isinstance(self.detail, str) else self.detail
 
 
-class EventFile(FactTable, frozen=True):
+class EventFile(FactFile, frozen=True):
     """All events."""
 
+    path: ClassVar = "zvm/events.toml"
     events: tuple[Event, ...] = field(name="event")
-
-
-@cache
-def events() -> tuple[Event, ...]:
-    """Return the event records, as listed in facts/zvm/events.toml."""
-    return structs.load(FACTS / "zvm" / "events.toml", EventFile).events
 
 
 def _template_sql(template: str, columns: frozenset[str]) -> str | None:
@@ -162,16 +153,11 @@ def available_events(tables: Container[str], kinds: Container[str] | None = None
     """Return the events whose tables are available, of some kinds (None: all)."""
     return [
         event
-        for event in events()
+        for event in EventFile.load().events
         if all(table in tables for table in event.tables)
         and event.unless not in tables
         and (kinds is None or event.kind in kinds)
     ]
-
-
-def includes_resets(kinds: Container[str] | None) -> bool:
-    """Return whether some kinds of events include counter resets."""
-    return kinds is None or RESET in kinds
 
 
 def events_sql(listed: Iterable[Event], tables: Mapping[str, frozenset[str]], *, resets: bool = True) -> str:

@@ -224,16 +224,6 @@ def _own_name(entry: OtherName) -> str:
     return entry.label
 
 
-def check() -> list[str]:
-    """Return catalog issues of the names."""
-    try:
-        for convention in other_conventions():
-            convention.names()
-    except CatalogError as error:
-        return [str(error)]
-    return []
-
-
 def family_of(measure: str, column: str) -> tuple[MetricGroup, MetricFamily]:
     """Return the metric of a column of a measure; CatalogError if there is none."""
     group = names().measure(measure)

@@ -7,7 +7,6 @@ reads capacity curves. Facts common to all generations are in the folder `common
 from __future__ import annotations
 
 from functools import cache
-from pathlib import Path
 from typing import Annotated
 
 from msgspec.structs import asdict
@@ -16,6 +15,8 @@ from zlens.errors import CatalogError
 from zlens.schema import structs
 from zlens.schema.facts import FACTS
 from zlens.schema.structs import FactTable, SourcedTable, doc
+
+FOLDER = FACTS / "machines"
 
 
 class MachineTypeKeys(FactTable, frozen=True):
@@ -110,21 +111,11 @@ class GenerationFile(SourcedTable, frozen=True):
     curves: Annotated[dict[str, CurveKeys], doc("capacity curves")] = {}
 
 
-def root() -> Path:
-    """Return the folder of the generations."""
-    return FACTS / "machines"
-
-
 def facts(name: str) -> GenerationFile:
     """Return the facts in the file of a generation."""
     if name not in names():
         raise CatalogError(f"there is no machine generation {name!r}", expected=", ".join(names()))
     return _files()[name]
-
-
-def common_path(name: str) -> Path:
-    """Return the path of one of the files for all generations."""
-    return root() / "common" / f"{name}.toml"
 
 
 @cache
@@ -145,4 +136,4 @@ def types() -> dict[str, MachineType]:
 
 @cache
 def _files() -> dict[str, GenerationFile]:
-    return {path.stem: structs.load(path, GenerationFile) for path in sorted(root().glob("*.toml"))}
+    return {path.stem: structs.load(path, GenerationFile) for path in sorted(FOLDER.glob("*.toml"))}

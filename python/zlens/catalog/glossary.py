@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from msgspec import Meta
 from msgspec.structs import replace
 
 from zlens.catalog import measures
 from zlens.errors import CatalogError
-from zlens.schema import structs
 from zlens.schema.facts import FACTS
-from zlens.schema.structs import FactTable, doc
-
-_FILE = FACTS / "glossary.toml"
+from zlens.schema.structs import FactFile, FactTable, doc
 
 
 class Term(FactTable, frozen=True):
@@ -31,16 +28,17 @@ class Term(FactTable, frozen=True):
             raise ValueError("it needs text, source and status; or of")
 
 
-class Glossary(FactTable, frozen=True):
+class Glossary(FactFile, frozen=True):
     """All terms."""
 
+    path: ClassVar = "glossary.toml"
     term: tuple[Term, ...]
 
 
 @cache
 def terms() -> tuple[Term, ...]:
     """Return all terms in the order of the file."""
-    return tuple(map(_completed, structs.load(_FILE, Glossary).term))
+    return tuple(map(_completed, Glossary.load().term))
 
 
 def _completed(term: Term) -> Term:
@@ -51,5 +49,6 @@ def _completed(term: Term) -> Term:
         if column.name == name:
             return replace(term, text=column.text, source=column.source or "", status=column.status or "")
     raise CatalogError(
-        f"the term {term.name!r} names {term.of}, which is not a column of a measure", file=str(_FILE)
+        f"the term {term.name!r} names {term.of}, which is not a column of a measure",
+        file=str(FACTS / Glossary.path),
     )

@@ -222,7 +222,8 @@ def sql(name: str, rows: str, groups: Groups | None) -> str:
     if not patterns_by_column:
         return rows
     table = measures.load_measure(name)
-    keyed = _keyed(table, grouping)
+    # The key whose value becomes the group's name.
+    keyed = next(column for column in grouping.match if column in table.key)
     branches = [
         f"WHEN {_match_sql(column, pattern, grouping.match[column])} THEN {expressions.literal(group)}"
         for column, patterns in patterns_by_column.items()
@@ -245,11 +246,6 @@ def sql(name: str, rows: str, groups: Groups | None) -> str:
             keys.append(key)
         selected.append(f"CAST({expression} AS {SQL_TYPES[column.type]}) AS {expressions.quote(column.name)}")
     return f"SELECT {', '.join(selected)} FROM ({inner}) GROUP BY {', '.join(keys)}"
-
-
-def _keyed(table: measures.Measure, grouping: Grouping) -> str:
-    """Return the key whose value becomes the group's name."""
-    return next(column for column in grouping.match if column in table.key)
 
 
 def _match_sql(column: str, pattern: str, kind: str) -> str:

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from msgspec import Meta
 
-from zlens.schema import structs
-from zlens.schema.facts import FACTS
-from zlens.schema.structs import FactTable, doc
+from zlens.schema.structs import FactFile, doc
 
 
-class IntervalLimits(FactTable, frozen=True):
+class IntervalLimits(FactFile, frozen=True):
     """Limits of usual intervals."""
 
+    path: ClassVar = "intervals.toml"
     source: Annotated[str, doc("where they are from")]
     gap_factor: Annotated[float, Meta(ge=1, description="a gap is longer than this multiple of the usual")]
     short_factor: Annotated[float, Meta(ge=0, le=1, description="a short one is below this part of it")]
 
 
-_LIMITS = structs.load(FACTS / "intervals.toml", IntervalLimits)
-
 #: Maximum and minimum length of an interval without a flag, as multiples of the usual length.
-GAP = _LIMITS.gap_factor
-SHORT = _LIMITS.short_factor
+GAP = IntervalLimits.load().gap_factor
+SHORT = IntervalLimits.load().short_factor
 
 
 def flag(seconds: float | None, nominal: float | None) -> str | None:

@@ -34,6 +34,8 @@ BUILTIN = "zlens"
 SIM = "zlens-sim"
 #: Release in the system configuration record of such a file.
 SIM_MARK = "ZLENSSIM"
+#: Folders of the built-in layouts, and of zlens' own, used only for files marked with SIM_MARK.
+MONITOR_FOLDER, SIM_FOLDER = FACTS / "zvm" / "records", FACTS / "zvm" / "sim"
 HEADER_LENGTH = 20
 
 TYPES = ("unsigned", "signed", "character", "bitstring")
@@ -149,18 +151,6 @@ _RECORD = re.compile(r"D(\d{1,2})R(\d{1,5})")
 _TABLE = re.compile(r"d(\d{1,2})r(\d{1,5})(?:_|$)")
 
 
-@cache
-def monitor_root() -> Path:
-    """Return the folder of the built-in layouts."""
-    return FACTS / "zvm" / "records"
-
-
-@cache
-def sim_root() -> Path:
-    """Return the folder of zlens' own layouts, used only for files marked with SIM_MARK."""
-    return FACTS / "zvm" / "sim"
-
-
 def pack_root() -> Path:
     """Return the folder of the user's layout packs; it need not exist."""
     return _pack_root(*(os.environ.get(name) for name in ("ZLENS_DATA", "XDG_DATA_HOME", "HOME")))
@@ -225,7 +215,7 @@ def records(root: Path | None = None) -> list[str]:
     """Return the ids of all known records in order, from file names only."""
     base = pack_root() if root is None else root
     keys = set()
-    for directory in [monitor_root(), *(base / name for name in packs(base))]:
+    for directory in [MONITOR_FOLDER, *(base / name for name in packs(base))]:
         for path in directory.iterdir():
             match = _NAME.fullmatch(path.name)
             if match:
@@ -237,7 +227,7 @@ def files(record: str, root: Path | None = None) -> list[tuple[str, Path]]:
     """Return pack name and path of every file that describes a record, the built-in one first."""
     base = pack_root() if root is None else root
     name = file_name(record)
-    candidates = [(BUILTIN, monitor_root() / name)]
+    candidates = [(BUILTIN, MONITOR_FOLDER / name)]
     candidates += [(pack, base / pack / name) for pack in packs(base)]
     return [(pack, path) for pack, path in candidates if path.is_file()]
 
@@ -279,13 +269,13 @@ def layouts(record: str, root: Path | None = None) -> list[RecordLayout]:
 
 def sim_records() -> list[str]:
     """Return the ids of the records that zlens' own pack describes, in order."""
-    matches = [_NAME.fullmatch(path.name) for path in sim_root().iterdir()]
+    matches = [_NAME.fullmatch(path.name) for path in SIM_FOLDER.iterdir()]
     return [record_id(*key) for key in sorted((int(match[1]), int(match[2])) for match in matches if match)]
 
 
 def sim_layouts(record: str) -> list[RecordLayout]:
     """Return the layouts of a record in zlens' own pack; if empty, its files use the ordinary ones."""
-    path = sim_root() / file_name(record)
+    path = SIM_FOLDER / file_name(record)
     return list(_file(str(path), SIM).layouts) if path.is_file() else []
 
 

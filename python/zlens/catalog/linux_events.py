@@ -13,7 +13,7 @@ from functools import cache
 from msgspec import Struct
 
 from zlens.catalog import cpumf, generations
-from zlens.catalog.cpumf import linux_names
+from zlens.catalog.cpumf import LinuxNames
 
 #: cpum_cf/NAME/u, cpum_cf/event=0x85,name=any/, NAME:u, NAME
 _EVENT = re.compile(
@@ -76,7 +76,7 @@ def names() -> dict[str, dict[str, int]]:
     for name in generations.names():
         for number, counter in cpumf.generation(name).counters.items():
             numbers.setdefault(counter.name.upper(), {})[name] = number
-    for old, new in linux_names().renamed.items():
+    for old, new in LinuxNames.load().renamed.items():
         numbers[old.upper()] = numbers[new.upper()]
     return numbers
 
@@ -94,7 +94,7 @@ def parse_perf_event(text: str) -> LinuxEvent:
         return NOTHING
     body = match["body"] if match["body"] is not None else match["plain"]
     modifier = match["mod"] or match["modifier"] or ""
-    generic = linux_names().generic.get(body)
+    generic = LinuxNames.load().generic.get(body)
     if generic is not None:
         number = {"": generic.all, "u": generic.user}.get(modifier)
         return LinuxEvent(None, number) if number is not None else NOTHING

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from msgspec import Meta
 
@@ -14,11 +14,8 @@ from zlens.catalog.raw_columns import LISTED, RawColumn
 from zlens.catalog.raw_tables import load_tables
 from zlens.catalog.reports import definition
 from zlens.catalog.reports.definition import ReportColumn, ReportDefinition, ReportTable
-from zlens.schema import structs
-from zlens.schema.facts import FACTS
-from zlens.schema.structs import FactTable, doc
+from zlens.schema.structs import FactFile, FactTable, doc
 
-PATH = FACTS / "listings.toml"
 #: Sources of listings: with rows by time, and of reports without times.
 SOURCES = ("listing", "listing-means")
 #: Suffix of the column with a value's precision.
@@ -97,9 +94,10 @@ class UnmappedTables(FactTable, frozen=True):
     columns: Annotated[tuple[str, ...], doc("columns; all, if they are missing")] = ()
 
 
-class ListingsFile(FactTable, frozen=True):
+class ListingsFile(FactFile, frozen=True):
     """What listings have beside headers, heads and rows."""
 
+    path: ClassVar = "listings.toml"
     form: Annotated[
         tuple[HeaderlessListing, ...], Meta(min_length=1, description="listings without the usual header")
     ]
@@ -109,26 +107,18 @@ class ListingsFile(FactTable, frozen=True):
 
 
 @cache
-def _facts() -> ListingsFile:
-    return structs.load(PATH, ListingsFile)
-
-
-@cache
 def lines_of(report: str) -> tuple[tuple[str, re.Pattern[str]], ...]:
     """Return a report's lines that belong to another table than their neighbors: table and pattern."""
-    return tuple((line.table, re.compile(line.form)) for line in _facts().line if line.report == report)
-
-
-def separated_tables() -> tuple[SeparatedTable, ...]:
-    """Return the tables whose cells are separated by tabs or blanks."""
-    return _facts().separated
+    return tuple(
+        (line.table, re.compile(line.form)) for line in ListingsFile.load().line if line.report == report
+    )
 
 
 @cache
 def unmapped_reasons() -> dict[str, str]:
     """Return why tables, and columns as TABLE.COLUMN, feed no role."""
     reasons = {}
-    for unmapped in _facts().apart:
+    for unmapped in ListingsFile.load().apart:
         for report_name, _, table_key in (name.partition(".") for name in unmapped.tables):
             report = definition.load_report(report_name)
             for table in [report.table(table_key)] if table_key else report.tables:
@@ -144,12 +134,14 @@ def match_headerless(line: str) -> HeaderlessListing | None:
     if not line.lstrip().startswith(_BEGINS):
         return None
     padded = f"{line.strip()} "
-    return next((form for form in _facts().form if re.fullmatch(form.begins, padded)), None)
+    return next((form for form in ListingsFile.load().form if re.fullmatch(form.begins, padded)), None)
 
 
 def time_column(report: str, table: str) -> str | None:
     """Return the column of a table with the time of a row, in UTC."""
-    return next((form.time for form in _facts().form if (form.report, form.table) == (report, table)), None)
+    return next(
+        (form.time for form in ListingsFile.load().form if (form.report, form.table) == (report, table)), None
+    )
 
 
 def table_name(report: ReportDefinition, table: ReportTable) -> str:
@@ -180,17 +172,13 @@ def kind(column: ReportColumn) -> str:
     return "text"
 
 
-def is_number(column: ReportColumn) -> bool:
-    return column.type == "number"
-
-
 def columns(table: ReportTable) -> tuple[RawColumn, ...]:
     """Return the columns of a raw table: those of the report, and the precision of each number."""
     raw_columns: list[RawColumn] = []
     for column in table.columns:
         name, its_unit = column_name(column), unit(column)
         text = column.text or f"{column.name}, as printed"
-        if is_number(column):
+        if column.type == "number":
             number = RawColumn(name, "float", its_unit, text)
             raw_columns += [number, precision(number)]
         else:
@@ -236,7 +224,7 @@ def subject(name: str, names: Sequence[str]) -> tuple[str, ...]:
     shown = {column.column: column for column in reversed(table.columns)}
     identifying = {shown[each].key: shown[each] for each in table.subject if each in shown}
     if len(identifying) < len(table.subject):
-        texts = [column for column in table.columns if not is_number(column)]
+        texts = [column for column in table.columns if column.type != "number"]
         identifying |= {column.key: column for column in texts if column.keep}
         if not any(column.type in ("id", "text") for column in identifying.values()):
             identifying |= {column.key: column for column in texts[:1]}

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from msgspec import Meta, Struct, field
 from msgspec.structs import replace
@@ -19,7 +19,7 @@ from zlens.catalog import expressions
 from zlens.errors import CatalogError
 from zlens.schema import structs
 from zlens.schema.facts import FACTS
-from zlens.schema.structs import FactTable, doc
+from zlens.schema.structs import FactFile, FactTable, doc
 from zlens.schema.validators import DocumentErrors
 
 TYPES = ("int", "float", "text", "bool", "time")
@@ -241,22 +241,17 @@ LEADING = (
     ),
 )
 LEADING_NAMES = tuple(column.name for column in LEADING)
-_FOLDER = FACTS / "measures"
-
-
-def measures_folder() -> Path:
-    """Return the folder of the measures' files."""
-    return _FOLDER
+FOLDER = FACTS / "measures"
 
 
 def measure_names() -> list[str]:
     """Return the names of all measures, without reading their files."""
-    return list(_files(measures_folder()))
+    return list(_files(FOLDER))
 
 
 def measure_files() -> list[Path]:
     """Return the files of all measures."""
-    return sorted(set(_files(measures_folder()).values()))
+    return sorted(set(_files(FOLDER).values()))
 
 
 @cache
@@ -276,7 +271,7 @@ def _files(folder: Path) -> dict[str, Path]:
 @cache
 def load_measure(name: str) -> Measure:
     """Return one measure with its columns, the leading ones first; CatalogError if its file is invalid."""
-    path = _files(measures_folder()).get(name)
+    path = _files(FOLDER).get(name)
     if path is None:
         raise CatalogError(f"there is no measure {name!r}", expected=", ".join(measure_names()))
     for measure in _load_file(path):
@@ -389,9 +384,10 @@ class AliasSource(FactTable, frozen=True):
     names: Annotated[dict[str, str], doc("the `table.column` that each name means")]
 
 
-class AliasFile(FactTable, frozen=True):
+class AliasFile(FactFile, frozen=True):
     """The names that other sources use for columns of measures."""
 
+    path: ClassVar = "measures/aliases.toml"
     source: tuple[AliasSource, ...]
 
 
@@ -399,7 +395,7 @@ class AliasFile(FactTable, frozen=True):
 def aliases() -> dict[str, tuple[str, str]]:
     """Return normalized names of other sources, each with zlens' `table.column` and the cited source."""
     targets: dict[str, tuple[str, str]] = {}
-    for source in structs.load(measures_folder() / "aliases.toml", AliasFile).source:
+    for source in AliasFile.load().source:
         for name, column in source.names.items():
             targets.setdefault(_plain(name), (column, source.text))
     return targets

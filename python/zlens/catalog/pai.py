@@ -5,14 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import cache
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from msgspec import Struct
 
 from zlens.catalog import cpumf
-from zlens.schema import structs
-from zlens.schema.facts import FACTS
-from zlens.schema.structs import FactTable, SourcedTable, doc
+from zlens.schema.structs import FactFile, FactTable, SourcedTable, doc
 
 #: pai_crypto/NAME/u, pai_ext/event=0x1801,name=any/, NAME:u, NAME
 _EVENT = re.compile(
@@ -44,9 +42,10 @@ class PaiSet(FactTable, frozen=True):
     counters: Annotated[dict[int, PaiCounter], doc("its counters by number")]
 
 
-class PaiFacts(SourcedTable, frozen=True):
+class PaiFacts(FactFile, SourcedTable, frozen=True):
     """All sets."""
 
+    path: ClassVar = "linux/pai.toml"
     sets: Annotated[dict[str, PaiSet], doc("the sets by name")]
 
 
@@ -61,17 +60,11 @@ class PaiEvent(Struct, frozen=True):
 
 
 @cache
-def facts() -> PaiFacts:
-    """Return the facts of the catalog."""
-    return structs.load(FACTS / "linux" / "pai.toml", PaiFacts)
-
-
-@cache
 def _names() -> dict[str, tuple[str, int]]:
     """Return set and number of every counter by name."""
     return {
         counter.name: (name, number)
-        for name, counters in facts().sets.items()
+        for name, counters in PaiFacts.load().sets.items()
         for number, counter in counters.counters.items()
     }
 
@@ -87,16 +80,16 @@ def parse_perf_event(text: str) -> PaiEvent | None:
     if match["pmu"] is None:
         found = _names().get(match["plain"].upper())
     else:
-        name = next((name for name, known in facts().sets.items() if known.pmu == match["pmu"]), None)
+        name = next((name for name, known in PaiFacts.load().sets.items() if known.pmu == match["pmu"]), None)
         config = _CONFIG.search(match["body"])
         if name is not None and config is not None:
-            found = name, int(config[1], 0) - facts().sets[name].base
+            found = name, int(config[1], 0) - PaiFacts.load().sets[name].base
         elif name is not None:
             found = _names().get(match["body"].split(",")[0].upper())
             found = found if found is not None and found[0] == name else None
-    if found is None or found[1] not in facts().sets[found[0]].counters:
+    if found is None or found[1] not in PaiFacts.load().sets[found[0]].counters:
         return None
-    known = facts().sets[found[0]]
+    known = PaiFacts.load().sets[found[0]]
     counter = known.counters[found[1]]
     return PaiEvent(*found, counter.name, counter.text, _STATES[modifier] if known.states else "problem")
 
@@ -116,14 +109,14 @@ def lspai_events(labels: Sequence[str]) -> list[str] | None:
     if not is_pai:
         return None
     return [
-        label if found is None else f"{facts().sets[found[0]].pmu}/{counter_name(*found)}/"
+        label if found is None else f"{PaiFacts.load().sets[found[0]].pmu}/{counter_name(*found)}/"
         for label, (found, _) in zip(labels, parsed, strict=True)
     ]
 
 
 def counter_name(set: str, number: int) -> str:
     """Return the name of a counter."""
-    return facts().sets[set].counters[number].name
+    return PaiFacts.load().sets[set].counters[number].name
 
 
 def _label(label: str) -> tuple[tuple[str, int] | None, bool]:
@@ -133,7 +126,7 @@ def _label(label: str) -> tuple[tuple[str, int] | None, bool]:
         found = _names().get(match[1].upper())
         return (found if found is not None and found[1] == int(match[2]) else None), False
     short = _SHORT.fullmatch(label.strip())
-    for name, known in facts().sets.items():
+    for name, known in PaiFacts.load().sets.items():
         if short is not None and known.letter == short[1] and int(short[2]) in known.counters:
             return (name, int(short[2])), True
     return None, False

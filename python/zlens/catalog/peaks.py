@@ -113,12 +113,3 @@ def _check_group(group: SubjectGroup) -> SubjectGroup:
     if unknown:
         raise CatalogError(f"{group.key}: {min(unknown)} is not in by", file=str(_FILE))
     return replace(group, unit=group.unit or column.unit)
-
-
-def check() -> list[str]:
-    """Return catalog issues of the file, one sentence each."""
-    try:
-        load_peak_facts()
-    except CatalogError as error:
-        return [str(error)]
-    return []

@@ -8,8 +8,8 @@ use; a column is NULL for layouts without its field.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import cache, lru_cache
-from typing import Annotated, Any, Literal
+from functools import lru_cache
+from typing import Annotated, Any, ClassVar, Literal
 
 from msgspec import Meta
 
@@ -18,9 +18,7 @@ from zlens.catalog.layouts import ENCODINGS, MonitorField, MonitorSection, Recor
 from zlens.catalog.raw_columns import FieldElement, RawColumn, field_parts
 from zlens.catalog.record_bytes import decode as decode
 from zlens.errors import CatalogError
-from zlens.schema import structs
-from zlens.schema.facts import FACTS
-from zlens.schema.structs import FactTable, doc
+from zlens.schema.structs import FactFile, FactTable, doc
 
 #: Classes of records that are samples of the same subject; only these have differences.
 SAMPLED_CLASSES = ("sample",)
@@ -207,14 +205,15 @@ class DifferenceRule(FactTable, frozen=True):
     kind: Annotated[str | None, doc("its kind")] = None
 
 
-class DifferenceFile(FactTable, frozen=True):
+class DifferenceFile(FactFile, frozen=True):
     """Rules, of which the first that fits applies."""
 
+    path: ClassVar = "zvm/differences.toml"
     rule: tuple[DifferenceRule, ...]
 
 
 def _rule(field: MonitorField) -> DifferenceRule:
-    for rule in _difference_rules():
+    for rule in DifferenceFile.load().rule:
         if (
             rule.width in (None, field.length)
             and rule.unit in (None, field.unit)
@@ -224,11 +223,6 @@ def _rule(field: MonitorField) -> DifferenceRule:
     raise CatalogError(
         f"no rule of differences.toml applies to {field.name}", expected="a rule for all fields"
     )
-
-
-@cache
-def _difference_rules() -> tuple[DifferenceRule, ...]:
-    return structs.load(FACTS / "zvm" / "differences.toml", DifferenceFile).rule
 
 
 def _section_of(table: str, layout: RecordLayout) -> MonitorSection | None:

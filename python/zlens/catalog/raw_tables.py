@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import cache
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from msgspec import Meta, Struct
 from msgspec.structs import replace
@@ -14,7 +14,7 @@ from zlens.catalog.raw_columns import FIXED, RawColumn
 from zlens.errors import CatalogError
 from zlens.schema import document, structs
 from zlens.schema.facts import FACTS
-from zlens.schema.structs import FactTable, doc
+from zlens.schema.structs import FactFile, FactTable, doc
 from zlens.schema.validators import DocumentErrors
 
 Name = Annotated[
@@ -51,9 +51,10 @@ class RawTableLayout(FactTable, frozen=True):
     last: Annotated[tuple[TableColumn, ...], doc("the columns after those")] = ()
 
 
-class LeadingFile(FactTable, frozen=True):
+class LeadingFile(FactFile, frozen=True):
     """The columns that every raw table begins with."""
 
+    path: ClassVar = "leading_columns.toml"
     source: Annotated[str, doc("where the facts are from")]
     status: Annotated[Status, doc("how sure they are")]
     columns: tuple[TableColumn, ...]
@@ -87,9 +88,7 @@ def load_tables(name: str) -> RawTableSet:
     text = document.text_of(path)
     facts = structs.parse(text, str(path), RawTableFile)
     errors = DocumentErrors(str(path), text=text)
-    leading = {
-        each.name: each.raw for each in structs.load(FACTS / "leading_columns.toml", LeadingFile).columns
-    }
+    leading = {each.name: each.raw for each in LeadingFile.load().columns}
     for column, words in facts.leading.items():
         if column not in leading:
             raise errors.unknown(f"leading.{column}", column, FIXED)

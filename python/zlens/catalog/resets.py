@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from zlens.catalog import layouts
-from zlens.schema import structs
-from zlens.schema.facts import FACTS
-from zlens.schema.structs import FactTable, SourcedTable, doc
+from zlens.schema.structs import FactFile, SourcedTable, doc
 
-PATH = FACTS / "zvm" / "resets.toml"
 #: Subject kind of evidence that affects every counter of the system.
 ALL = "all"
 #: Kind of the events of resets.
@@ -32,26 +28,17 @@ class ResetRule(SourcedTable, frozen=True):
     note: Annotated[str | None, doc("a remark")] = None
 
 
-class ResetFile(FactTable, frozen=True):
+class ResetFile(FactFile, frozen=True):
     """All evidence."""
 
+    path: ClassVar = "zvm/resets.toml"
     subjects: Annotated[dict[str, tuple[str, ...]], doc("texts of the values of subjects")]
     evidence: tuple[ResetRule, ...]
 
 
-@cache
-def _facts() -> ResetFile:
-    return structs.load(PATH, ResetFile)
-
-
-def evidence() -> tuple[ResetRule, ...]:
-    """Return all evidence in the catalog."""
-    return _facts().evidence
-
-
 def reset_rules_for(subject_kind: str | None) -> list[ResetRule]:
     """Return the evidence of resets of that kind of subject, including evidence that affects all counters."""
-    return [item for item in evidence() if item.subject_kind in (ALL, subject_kind)]
+    return [item for item in ResetFile.load().evidence if item.subject_kind in (ALL, subject_kind)]
 
 
 def subject_kind(table: str) -> str | None:
@@ -74,7 +61,7 @@ def subject_name(kind: str | None, subject: str) -> str:
     if not subject:
         return kind
     values = subject.split("/")
-    texts = _facts().subjects.get(kind, ())
+    texts = ResetFile.load().subjects.get(kind, ())
     words = [_word(text, value) for text, value in zip(texts, values, strict=False)]
     remaining = "/".join(values[len(words) :])
     return (

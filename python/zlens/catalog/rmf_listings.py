@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-from functools import cache, cached_property
-from typing import Annotated
+from functools import cached_property
+from typing import Annotated, ClassVar
 
 from msgspec import field
 
 from zlens.catalog.rmf_reports import Status, key
-from zlens.schema import structs
-from zlens.schema.facts import FACTS
-from zlens.schema.structs import FactTable, doc
+from zlens.schema.structs import FactFile, FactTable, doc
 
 _NOTHING = re.compile(r"(?!)")
 _ALONE = re.compile(r"\{(\d)\}")
@@ -173,9 +171,10 @@ class ReportPage(FactTable, frozen=True, dict=True):
         )
 
 
-class PrintedFacts(FactTable, frozen=True, dict=True):
+class PrintedFacts(FactFile, frozen=True, dict=True):
     """All report pages, and the patterns of their header by name."""
 
+    path: ClassVar = "rmf_listings.toml"
     source: Annotated[str, doc("where they are from")]
     header_forms: Annotated[dict[str, re.Pattern[str]], doc("values of the header; group 1 is the text")] = (
         field(name="header")
@@ -191,9 +190,3 @@ class PrintedFacts(FactTable, frozen=True, dict=True):
     def header(self) -> dict[str, re.Pattern[str]]:
         """Patterns of the values of the header in any case."""
         return {name: re.compile(form.pattern, re.I) for name, form in self.header_forms.items()}
-
-
-@cache
-def printed() -> PrintedFacts:
-    """Return the facts of rmf_listings.toml; CatalogError if the file is invalid."""
-    return structs.load(FACTS / "rmf_listings.toml", PrintedFacts)

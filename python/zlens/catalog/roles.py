@@ -25,6 +25,7 @@ from zlens.schema.facts import FACTS
 from zlens.schema.structs import FactTable, doc
 
 T = TypeVar("T", bound=FactTable)
+FOLDER = FACTS / "roles"
 SQL_TYPES = {
     "int": "BIGINT",
     "float": "DOUBLE",
@@ -172,14 +173,9 @@ class Entity(Struct, frozen=True):
     lasting: bool = False
 
 
-def root() -> Path:
-    """Return the folder of the role files."""
-    return FACTS / "roles"
-
-
 def entities() -> list[str]:
     """Return the names of all entities, without reading their files."""
-    return list(_stems(root()))
+    return list(_stems(FOLDER))
 
 
 @cache
@@ -205,7 +201,7 @@ def entity(name: str) -> Entity:
 @cache
 def catalog_entity(name: str) -> Entity:
     """Return one entity as in the catalog; CatalogError if its file is invalid."""
-    path = root() / f"{name}.toml"
+    path = FOLDER / f"{name}.toml"
     if not path.is_file():
         raise CatalogError(
             f"there is no role entity {name!r}", expected=", ".join(entities()), cure="see facts/roles"
@@ -240,7 +236,7 @@ def _is_listed(origin: RoleOrigin) -> bool:
 
 def state_tables() -> frozenset[str]:
     """Return the raw tables of states: one that applies in an interval may have been recorded long before."""
-    texts = {name: (root() / f"{name}.toml").read_text(encoding="utf-8") for name in entities()}
+    texts = {name: (FOLDER / f"{name}.toml").read_text(encoding="utf-8") for name in entities()}
     # Most entities are not lasting: their files need not be parsed.
     lasting = (entity(name) for name, text in texts.items() if "\nlasting" in text)
     return frozenset(

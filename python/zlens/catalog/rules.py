@@ -24,6 +24,8 @@ from zlens.schema.structs import FactTable, Prose, doc, one_of
 from zlens.schema.toml import line_of
 from zlens.schema.validators import DocumentErrors
 
+#: Folder of the built-in rules.
+FOLDER = FACTS / "rules"
 #: Kinds of rule files.
 KINDS = {
     "rule": "a condition that holds or does not",
@@ -179,11 +181,6 @@ class Rule(RuleKeys, frozen=True, kw_only=True):
         return str(self.file) if line is None else f"{self.file}:{line}"
 
 
-def root() -> Path:
-    """Return the folder of the built-in rules."""
-    return FACTS / "rules"
-
-
 def user_root() -> Path:
     """Return the folder of the user's rules in the data folder; it need not exist."""
     return layouts.pack_root().parent / "rules"
@@ -230,7 +227,7 @@ def _files(folder: Path) -> list[Path]:
 
 def _builtin_files() -> list[Path]:
     """Return the files of the built-in rules, which are in folders by area, in the order of their ids."""
-    return sorted(root().glob("*/*.toml"), key=lambda path: path.name)
+    return sorted(FOLDER.glob("*/*.toml"), key=lambda path: path.name)
 
 
 def is_id(name: str) -> bool:

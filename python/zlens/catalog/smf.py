@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import msgspec
 from msgspec.structs import asdict, replace
@@ -19,8 +19,9 @@ from zlens.catalog.raw_columns import RawColumn
 from zlens.errors import CatalogError
 from zlens.schema import structs
 from zlens.schema.facts import FACTS
-from zlens.schema.structs import FactTable, SourcedTable, doc
+from zlens.schema.structs import FactFile, FactTable, SourcedTable, doc
 
+FOLDER = FACTS / "smf"
 #: Length of a header with subsystem and subtype, in bytes.
 HEADER_LENGTH = 24
 TYPES = ("unsigned", "character", "tod", "local", "date", "bit")
@@ -95,11 +96,6 @@ class SmfColumn(FactTable, frozen=True):
     codes: Annotated[str, doc("the list of its codes")] = ""
     marked: Annotated[str, doc("the column that distinguishes codes")] = ""
 
-    @property
-    def table_type(self) -> str:
-        """int, text, time or bool."""
-        return _TABLE_TYPES[self.type]
-
 
 class OtherSet(FactTable, frozen=True):
     """A kind of counter set without numbers of their own."""
@@ -149,32 +145,22 @@ class SmfCounterLayout(FactTable, frozen=True):
         )
 
 
-class SmfTypes(SourcedTable, frozen=True):
+class SmfTypes(FactFile, SourcedTable, frozen=True):
     """The record types."""
 
-    names: Annotated[dict[int, str], doc("short names")]
-
-
-def root() -> Path:
-    """Return the directory of the SMF files."""
-    return FACTS / "smf"
+    path: ClassVar = "smf/types.toml"
+    names: Annotated[dict[int, str], doc("short names, of those that are not tables of sections")]
 
 
 def path(form: str, name: int | str) -> Path:
     """Return a file of one record format: `counters`, or `sections` (see smf_sections)."""
-    return root() / form / f"{name}.toml"
-
-
-@cache
-def type_names() -> dict[int, str]:
-    """Return short names of record types that are not tables of sections."""
-    return structs.load(root() / "types.toml", SmfTypes).names
+    return FOLDER / form / f"{name}.toml"
 
 
 @cache
 def layout_names(form: str) -> tuple[str, ...]:
     """Return the names of the layouts of one record format: a record type, or 74-1 for a subtype."""
-    names = (file.stem for file in (root() / form).glob("[0-9]*.toml"))
+    names = (file.stem for file in (FOLDER / form).glob("[0-9]*.toml"))
     return tuple(sorted(names, key=lambda name: [int(number) for number in name.split("-")]))
 
 
@@ -231,7 +217,7 @@ def counter_sets(record: int) -> list[tuple[str, int, int, int]]:
 def columns(record: int) -> list[RawColumn]:
     """Return the raw table's columns, without the leading columns."""
     columns = [
-        RawColumn(column.name, column.table_type, column.unit, column.text)
+        RawColumn(column.name, _TABLE_TYPES[column.type], column.unit, column.text)
         for column in layout(record).columns
     ]
     for name, _, _, _ in counter_sets(record):

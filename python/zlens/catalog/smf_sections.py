@@ -251,7 +251,7 @@ def title(record: int, subtype: int | None = None) -> str:
     listed = of_type(record)
     own = next((each for each in listed if subtype in each.subtypes), None)
     # Layouts of one subtype each have titles of their own.
-    name = smf.type_names().get(record, "") if len(listed) > 1 or not listed else listed[0].title
+    name = smf.SmfTypes.load().names.get(record, "") if len(listed) > 1 or not listed else listed[0].title
     if subtype is None or not is_decoded(record, subtype):
         return name
     if own is None:

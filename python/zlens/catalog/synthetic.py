@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Annotated
+from typing import Annotated, ClassVar
 
-from zlens.schema import structs
-from zlens.schema.facts import FACTS
-from zlens.schema.structs import FactTable, doc
+from zlens.schema.structs import FactFile, FactTable, doc
 
 #: Serial number of simulated machines, unless their scenario specifies one.
 SERIAL = "00000ZLSIMULATED"
@@ -21,16 +19,16 @@ class SyntheticSystem(FactTable, frozen=True):
     text: Annotated[str, doc("what it is")]
 
 
-class SyntheticFile(FactTable, frozen=True):
+class SyntheticFile(FactFile, frozen=True):
     """All synthetic systems."""
 
+    path: ClassVar = "synthetic_systems.toml"
     systems: tuple[SyntheticSystem, ...]
 
 
 @cache
 def _systems() -> frozenset[tuple[str, str]]:
-    facts = structs.load(FACTS / "synthetic_systems.toml", SyntheticFile)
-    return frozenset((entry.system, entry.serial) for entry in facts.systems)
+    return frozenset((entry.system, entry.serial) for entry in SyntheticFile.load().systems)
 
 
 def is_synthetic(system: str, serial: str | None) -> bool:

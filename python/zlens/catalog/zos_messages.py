@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from functools import cache, cached_property
-from typing import Annotated, Literal
+from functools import cached_property
+from typing import Annotated, ClassVar, Literal
 
 from msgspec import field
 
 from zlens.catalog.raw_columns import RawColumn
-from zlens.schema import structs
-from zlens.schema.facts import FACTS
-from zlens.schema.structs import FactTable, SourcedTable, doc
+from zlens.schema.structs import FactFile, FactTable, SourcedTable, doc
 
 _TYPES = {"int": "int", "truth": "bool"}
 #: Column with the counter sets that the command requested, which no parameter states.
@@ -52,9 +50,10 @@ class HisFacts(FactTable, frozen=True):
     sets: Annotated[dict[str, str], doc("counter sets by the name in texts")]
 
 
-class MessageFacts(SourcedTable, frozen=True, dict=True):
+class MessageFacts(FactFile, SourcedTable, frozen=True, dict=True):
     """Labels of texts, and the meaning of short codes."""
 
+    path: ClassVar = "zos/texts.toml"
     run_labels: Annotated[tuple[MessageLabel, ...], doc("of a run")] = field(name="run")
     service_labels: Annotated[tuple[MessageLabel, ...], doc("of the service")] = field(name="service")
     machine_labels: Annotated[tuple[MessageLabel, ...], doc("of the machine")] = field(name="machine")
@@ -88,9 +87,3 @@ class MessageFacts(SourcedTable, frozen=True, dict=True):
     def machine(self) -> dict[str, MessageLabel]:
         """The labels of the machine."""
         return {label.label: label for label in self.machine_labels}
-
-
-@cache
-def facts() -> MessageFacts:
-    """Return the facts of the catalog."""
-    return structs.load(FACTS / "zos" / "texts.toml", MessageFacts)

@@ -36,7 +36,7 @@ def _generation(name: str) -> Iterator[str]:
     for machine in generations.types().values():
         if machine.generation == name:
             yield from (f"{where}: {machine.type}: {problem}" for problem in _type(machine))
-    for stated in facts.statuses.keys() & cpumf.own_metrics(name):
+    for stated in facts.statuses.keys() & facts.metrics.keys():
         yield f"{where}: the status of {stated} belongs with its formula"
     generation = cpumf.generation(name)
     if generation.status not in measures.STATUSES:
@@ -51,7 +51,7 @@ def _generation(name: str) -> Iterator[str]:
             yield f"{where}: counter {counter.number} is not in the {counter.set} set of its version"
     for metric in generation.metrics.values():
         yield from (f"{where}: {metric.name}: {problem}" for problem in _metric(generation, metric))
-    missing = cpumf.own_metrics(name) - set(generation.metrics)
+    missing = facts.metrics.keys() - generation.metrics.keys()
     if missing:
         yield f"{where}: {', '.join(sorted(missing))}: names a counter or metric the machine does not have"
 
@@ -90,11 +90,11 @@ def _rest() -> Iterator[str]:
     for table, column in measures.all_columns():
         if column.varies_by and column.name not in computed:
             yield f"metrics/{table.name}.toml: {column.name} depends on the machine, but no machine has it"
-    hint_table = cpumf.hint_table()
+    hint_table = cpumf.HintTable.load()
     for hint in hint_table.hints:
         if set(expressions.names(hint.when)) - {"l1mp", "rni"}:
             yield f"machines/common/workload_hint.toml: `{hint.when}` may only use l1mp and rni"
-    for balance in cpumf.balances():
+    for balance in cpumf.BalancesFile.load().balance:
         for side in (balance.left, balance.right):
             if side != "SOURCED":
                 cpumf.numbers_in([side])

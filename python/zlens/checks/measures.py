@@ -31,7 +31,7 @@ def check() -> list[CatalogIssue]:
     findings: list[CatalogIssue] = []
     for path in measures.measure_files():
         findings += check_text(path.read_text(encoding="utf-8"), path)
-    path = measures.measures_folder() / "aliases.toml"
+    path = measures.FOLDER / "aliases.toml"
     try:
         for alias, (ours, _) in measures.aliases().items():
             if not measures.columns_named(ours):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
@@ -28,6 +29,7 @@ from zlens.checks import cpumf as check_cpumf
 from zlens.checks import sections as check_sections
 from zlens.checks import smf as check_smf
 from zlens.errors import CatalogError
+from zlens.schema.facts import FACTS
 
 _PAGE = re.compile(r"MR[A-Z0-9]{3,8}")
 _FIELD = re.compile(r"[A-Za-z$#@][A-Za-z0-9_$#@]*")
@@ -59,7 +61,7 @@ def check(root: Path | None = None) -> list[CatalogIssue]:
         for pack, path in catalog.files(record, root):
             findings += check_file(path, pack)
     for record in catalog.sim_records():
-        findings += check_sim(catalog.sim_root() / catalog.file_name(record))
+        findings += check_sim(catalog.SIM_FOLDER / catalog.file_name(record))
     findings += _evidence(root)
     return findings
 
@@ -75,12 +77,16 @@ def check_catalog(root: Path | None = None) -> list[str]:
     problems += raw_tables.check()
     problems += capacity_curves.check()
     problems += _differences(root)
-    problems += comparison_metrics.check()
-    problems += peaks.check()
-    problems += exposition.check()
-    for name in measures.measure_names():
+    loaders: list[Callable[[], object]] = [
+        comparison_metrics.compared_metrics,
+        comparison_metrics.ComparabilityFile.load,
+        peaks.load_peak_facts,
+        lambda: [convention.names() for convention in exposition.other_conventions()],
+        *(partial(measures.load_measure, name) for name in measures.measure_names()),
+    ]
+    for load in loaders:
         try:
-            measures.load_measure(name)
+            load()
         except CatalogError as error:
             problems.append(str(error))
     return problems
@@ -123,7 +129,7 @@ def _located(path: Path, problems: _Problems) -> list[CatalogIssue]:
 
 
 def _sim(path: Path) -> _Problems:
-    real = catalog.read(catalog.monitor_root() / path.name)
+    real = catalog.read(catalog.MONITOR_FOLDER / path.name)
     kinds = {f.name: f.kind for x in real.layouts for f in x.fields if f.kind != "unknown"}
     for layout in catalog.read(path, SIM).layouts:
         for field in layout.fields:
@@ -371,9 +377,9 @@ def _differences(root: Path | None) -> Iterator[str]:
 
 
 def _evidence(root: Path | None) -> Iterator[CatalogIssue]:
-    path = str(resets.PATH)
+    path = str(FACTS / resets.ResetFile.path)
     try:
-        declared = resets.evidence()
+        declared = resets.ResetFile.load().evidence
     except CatalogError as error:
         yield CatalogIssue(path, None, str(error), "correct the file")
         return

@@ -12,8 +12,8 @@ from msgspec.structs import replace
 
 from zlens.catalog import generations
 from zlens.catalog.comparison_metrics import (
+    ComparabilityFile,
     ComparedMetric,
-    comparability_facts,
     compared_metrics,
     published_forms,
 )
@@ -406,7 +406,7 @@ def _waterfalls(rows: Sequence[ComparisonRow], base: int, other: int) -> Waterfa
 def _differing_facts(sides: Sequence[Side], runs: Sequence[Sequence[SystemRun]]) -> list[str]:
     """Return configuration differences: one sentence for each fact that differs."""
     warnings = []
-    for fact in comparability_facts():
+    for fact in ComparabilityFile.load().fact:
         texts_by_side = [
             list(dict.fromkeys(run.facts[fact.name] for run in side if fact.name in run.facts))
             for side in runs

@@ -60,7 +60,7 @@ def printed_series(session: CoreSession, measured: Collection[str]) -> Iterator[
     """Yield the series of the listings of an input, without the columns that measures have there."""
     tables = {name for source in session.sources for name in source.tables}
     # A ratio of two rows is itself a comparison.
-    ratios = {(each.report, each.ratios) for each in listings.separated_tables()}
+    ratios = {(each.report, each.ratios) for each in listings.ListingsFile.load().separated}
     for name in sorted(tables & listings.tables().keys()):
         report, key = listings.tables()[name]
         if (report, key) in ratios:
@@ -69,7 +69,7 @@ def printed_series(session: CoreSession, measured: Collection[str]) -> Iterator[
         columns = [
             column
             for column in table.columns
-            if listings.is_number(column) and _names(column).isdisjoint(measured)
+            if column.type == "number" and _names(column).isdisjoint(measured)
         ]
         names = [listings.column_name(column) for column in table.columns]
         # The texts of such a table say how its rows differ, which is what is compared.

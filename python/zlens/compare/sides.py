@@ -8,7 +8,7 @@ from itertools import groupby
 
 from msgspec import Struct, field
 
-from zlens.catalog.comparison_metrics import ComparedMetric, comparability_facts, compared_metrics
+from zlens.catalog.comparison_metrics import ComparabilityFile, ComparedMetric, compared_metrics
 from zlens.compare.printed_values import printed_series
 from zlens.compare.rounding import rounding_bounds
 from zlens.compare.series import Key, MetricSeries, Point
@@ -73,7 +73,9 @@ def measure_run(session: CoreSession, label: str, metrics: Iterable[ComparedMetr
     _spans(session, systems)
     _doubts(session, systems)
     filled_facts = [
-        fact for fact in comparability_facts() if fact.table == "system" or session.has_data(fact.table)
+        fact
+        for fact in ComparabilityFile.load().fact
+        if fact.table == "system" or session.has_data(fact.table)
     ]
     series = [
         MetricSeries(table, by, where, list(group))

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from zlens.catalog import aggregation, events, expressions, groups, measures
 from zlens.catalog.formula_policy import VERIFIED_ONLY, FormulaPolicy, Present
 from zlens.catalog.groups import Groups
+from zlens.catalog.resets import KIND as RESET
 from zlens.catalog.roles import ALL_TIMES_SUFFIX, SQL_TYPES
 from zlens.compiler import formulas, missing_tables, nodes, roles, sql_tree
 from zlens.compiler.compile_cache import CompileCache, digest
@@ -470,7 +471,7 @@ class Compiler:
         """Return the statement of events, which read tables that no role does."""
         listed = events.available_events(self.input.raw, kinds)
         tables = {table: frozenset(self.input.raw[table]) for event in listed for table in event.tables}
-        with_resets = events.includes_resets(kinds)
+        with_resets = kinds is None or RESET in kinds
         rows = events.events_sql(listed, tables, resets=with_resets)
         if not rows:
             typed = [(column.name, column.type) for column in measures.load_measure("event").columns]

@@ -15,7 +15,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from zlens.catalog.admitted import AllowList, allow_list
+from zlens.catalog.admitted import AllowList
 from zlens.engine.error_translation import missing_table
 from zlens.errors import QueryError
 
@@ -65,7 +65,7 @@ def check_statement(tree: Tree, is_table: Callable[[str], bool]) -> StatementNam
 
     `is_table` returns whether a name in lower case (`cpu`, `role.processor`) is a table of zlens.
     """
-    allowed = allow_list()
+    allowed = AllowList.load()
     survey = StatementNames()
     columns: set[str] = set()
     bare_names: set[str] = set()

@@ -287,7 +287,7 @@ def _containing(text: str) -> list[str]:
 
 def _files(record: str, root: Path) -> list[Path]:
     """Return the files that describe a record, including its synthetic layouts."""
-    synthetic = layouts.sim_root() / layouts.file_name(record)
+    synthetic = layouts.SIM_FOLDER / layouts.file_name(record)
     return [*(path for _, path in layouts.files(record, root)), *([synthetic] if synthetic.is_file() else [])]
 
 

@@ -77,7 +77,7 @@ def describe_record(record: int) -> Description:
             ],
         )
     layouts = smf_sections.of_type(record)
-    title = layouts[0].title if len(layouts) == 1 else smf.type_names()[record]
+    title = layouts[0].title if len(layouts) == 1 else smf.SmfTypes.load().names[record]
     return Description(
         f"SMF {record}: {title}",
         [

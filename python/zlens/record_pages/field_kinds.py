@@ -8,8 +8,7 @@ field is never differenced.
 from __future__ import annotations
 
 import re
-from functools import cache
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import msgspec
 from msgspec import Meta, Struct
@@ -18,9 +17,7 @@ from msgspec.structs import replace
 from zlens.catalog import layouts
 from zlens.catalog.layouts import MonitorField, RecordFile
 from zlens.record_pages.table import Bit, FieldRow
-from zlens.schema import structs
-from zlens.schema.facts import FACTS
-from zlens.schema.structs import FactTable, SourcedTable
+from zlens.schema.structs import FactFile, FactTable, SourcedTable
 
 _WORDS = re.compile(r"[a-z0-9]+")
 #: Attributes of a field that are copied from the catalog.
@@ -59,9 +56,10 @@ class KindRule(FactTable, frozen=True):
         )
 
 
-class RuleFile(SourcedTable, frozen=True):
+class RuleFile(FactFile, SourcedTable, frozen=True):
     """Rules for fields unknown to the catalog."""
 
+    path: ClassVar = "zvm/page_words.toml"
     note: Annotated[str, Meta(description="a remark")]
     rule: tuple[KindRule, ...]
 
@@ -91,13 +89,13 @@ def short(name: str) -> str:
 
 def known_record(record: str) -> KnownRecord:
     """Return the fields of a record known to the catalog, from the newest layout that states their kind."""
-    path = layouts.monitor_root() / layouts.file_name(record)
+    path = layouts.MONITOR_FOLDER / layouts.file_name(record)
     if not path.is_file():
         return KnownRecord(None, (), {}, {})
     file = layouts.read(path, layouts.BUILTIN)
     subjects = [file.subject]
-    if (layouts.sim_root() / path.name).is_file():
-        sim_file = layouts.read(layouts.sim_root() / path.name, layouts.SIM)
+    if (layouts.SIM_FOLDER / path.name).is_file():
+        sim_file = layouts.read(layouts.SIM_FOLDER / path.name, layouts.SIM)
         subjects.append(sim_file.subject)
         file = replace(
             file,
@@ -116,12 +114,6 @@ def known_record(record: str) -> KnownRecord:
     return KnownRecord(file, tuple(filter(None, dict.fromkeys(subjects))), by_name, by_short)
 
 
-@cache
-def rules() -> tuple[KindRule, ...]:
-    """Return the rules of the catalog, read once."""
-    return structs.load(FACTS / "zvm" / "page_words.toml", RuleFile).rule
-
-
 def normalize(text: str) -> str:
     """Return words in lower case with a blank around each, so that phrases match complete words."""
     return f" {' '.join(_WORDS.findall(text.lower()))} "
@@ -132,7 +124,7 @@ def match_rule(text: str, type_: str, length: int) -> KindRule | None:
     words = normalize(text)
     matching = [
         rule
-        for rule in rules()
+        for rule in RuleFile.load().rule
         if type_ in rule.types and (not rule.lengths or length in rule.lengths) and rule.matches(words)
     ]
     return matching[0] if matching and len({rule.kind for rule in matching}) == 1 else None

@@ -75,7 +75,7 @@ def build(page: RecordPage, release: str) -> BuiltLayout:
 def _numbers() -> dict[str, tuple[int, int]]:
     """Return domain and number of every record in the catalog, by the name of its page."""
     keys = {}
-    for path in sorted(layouts.monitor_root().glob("d??r*.toml")):
+    for path in sorted(layouts.MONITOR_FOLDER.glob("d??r*.toml")):
         head = layouts.read(path).head
         keys[head.dsect] = (head.domain, head.number)
     return keys

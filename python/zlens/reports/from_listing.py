@@ -64,7 +64,7 @@ def _as_printed(definition: ReportDefinition, table: ReportTable, session: CoreS
     names = [listings.column_name(column) for column in table.columns]
     values = ", ".join(
         f"CAST(max(-round(log10(2 * {quote(listings.precision_column(name))}))) AS INTEGER)"
-        if listings.is_number(column)
+        if column.type == "number"
         else f"CASE WHEN count(nullif({quote(name)}, '')) > 0 THEN 0 END"
         for name, column in zip(names, table.columns, strict=True)
     )

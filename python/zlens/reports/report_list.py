@@ -63,7 +63,7 @@ def list_reports(
     definitions = [
         definition
         for definition in (load_report(name, folder) for name in names(folder))
-        if menu is None or menu.contains_group(definition.group)
+        if menu is None or not menu.groups or definition.group in menu.groups
     ]
     counts = {} if session is None else value_counts(definitions, session)
     entries = []

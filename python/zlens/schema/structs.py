@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Iterable, Mapping
+from functools import cache
 from pathlib import Path
 from types import GenericAlias, UnionType
-from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar, Union, get_args, get_origin
 
 import msgspec
 from msgspec import Meta, Struct
@@ -19,6 +20,7 @@ from msgspec.structs import fields
 
 from zlens.errors import ZlensError
 from zlens.schema import document
+from zlens.schema.facts import FACTS
 from zlens.schema.validators import Choice, DocumentErrors, Integer, Number
 
 T = TypeVar("T")
@@ -43,6 +45,18 @@ class SourcedTable(FactTable, frozen=True, kw_only=True):
 
     source: Annotated[str, doc("where it is from")]
     status: Annotated[str, doc("how well it is known")]
+
+
+class FactFile(FactTable, frozen=True):
+    """The contents of one file, with its path in the folder of facts."""
+
+    path: ClassVar[str]
+
+    @classmethod
+    @cache
+    def load(cls) -> Self:
+        """Return the contents, read once; CatalogError with the line of an invalid key."""
+        return load(FACTS / cls.path, cls)
 
 
 def one_of(words: Iterable[str], description: str | None = None) -> Meta:

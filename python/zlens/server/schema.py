@@ -250,7 +250,7 @@ def hint_regions() -> dict[str, Any]:
 
     The first matching line defines the category, so a bound belongs to the earlier line.
     """
-    table = cpumf.hint_table()
+    table = cpumf.HintTable.load()
     return {
         "status": table.status,
         "source": table.source,

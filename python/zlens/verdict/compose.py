@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from msgspec.structs import replace
 
 from zlens.catalog import measures, peaks
-from zlens.catalog.causes import explained_rules, load_verdict_facts
+from zlens.catalog.causes import VerdictFacts, explained_rules
 from zlens.catalog.expressions import literal, quote
 from zlens.catalog.peaks import fill_placeholders, placeholders
 from zlens.catalog.rules import builtin
@@ -76,7 +76,7 @@ class _Composer:
         self._window = window
         self._session = session
         self._system = system
-        self._facts = load_verdict_facts()
+        self._facts = VerdictFacts.load()
         self._texts = self._facts.texts
         self._within = timedelta(minutes=self._facts.minutes)
         self._rules_checked = findings.asked

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from msgspec import field
 
-from zlens.schema import structs
-from zlens.schema.facts import FACTS
-from zlens.schema.structs import FactTable, SourcedTable, doc
+from zlens.schema.structs import FactFile, FactTable, SourcedTable, doc
 
 
 class Menu(FactTable, frozen=True):
@@ -20,40 +17,28 @@ class Menu(FactTable, frozen=True):
     title: Annotated[str, doc("its heading")]
     groups: Annotated[tuple[str, ...], doc("groups of reports")]
 
-    def contains_group(self, group: str) -> bool:
-        return not self.groups or group in self.groups
 
-
-class MenuFile(SourcedTable, frozen=True):
+class MenuFile(FactFile, SourcedTable, frozen=True):
     """All menus."""
 
+    path: ClassVar = "menus.toml"
     note: Annotated[str, doc("a remark")]
     groups: Annotated[dict[str, str], doc("names of groups that differ from those of their folders")]
     menus: tuple[Menu, ...] = field(name="menu")
 
 
-@cache
-def _file() -> MenuFile:
-    return structs.load(FACTS / "menus.toml", MenuFile)
-
-
-def menus() -> tuple[Menu, ...]:
-    """Return all menus of facts/menus.toml."""
-    return _file().menus
-
-
 def group_of(folder: str) -> str:
     """Return the group of the reports in a folder: `PCI functions` for `pci_functions`."""
-    return _file().groups.get(folder, folder.replace("_", " "))
+    return MenuFile.load().groups.get(folder, folder.replace("_", " "))
 
 
 def find(text: str) -> Menu | None:
     """Return the menu with that number or name, in any case; None if there is none."""
     name = text.strip().upper()
-    return next((menu for menu in menus() if name and name in (menu.number, menu.name)), None)
+    return next((menu for menu in MenuFile.load().menus if name and name in (menu.number, menu.name)), None)
 
 
 def heading(group: str) -> str:
     """Return the heading of a group, with its menu if it has one."""
-    menu = next((menu for menu in menus() if group in menu.groups), None)
+    menu = next((menu for menu in MenuFile.load().menus if group in menu.groups), None)
     return f"{group} ({f'{menu.number} {menu.name}'.strip()})" if menu else group

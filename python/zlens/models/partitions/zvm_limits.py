@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import cache
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from msgspec import Meta, Struct, field
 
-from zlens.schema import structs
-from zlens.schema.facts import FACTS
-from zlens.schema.structs import FactTable, SourcedTable
+from zlens.schema.structs import FactFile, SourcedTable
 
 #: Levels of multithreading.
 SMT = ("non-SMT", "SMT-1", "SMT-2")
@@ -39,9 +36,10 @@ class Mode(SourcedTable, frozen=True):
     code: Annotated[int, Meta(description="its code in simulated records: processor_mode of codes.toml")]
 
 
-class LimitFile(FactTable, frozen=True):
+class LimitFile(FactFile, frozen=True):
     """Limits of z/VM."""
 
+    path: ClassVar = "models/zvm_limits.toml"
     releases: tuple[Release, ...] = field(name="release")
     modes: tuple[Mode, ...] = field(name="mode")
 
@@ -63,27 +61,22 @@ class PartitionFit(Struct, frozen=True):
     numbers: str
 
 
-@cache
-def _limits() -> LimitFile:
-    return structs.load(FACTS / "models" / "zvm_limits.toml", LimitFile)
-
-
 def releases() -> tuple[str, ...]:
     """Return releases with known limits."""
-    return tuple(entry.name for entry in _limits().releases)
+    return tuple(entry.name for entry in LimitFile.load().releases)
 
 
 def modes() -> tuple[str, ...]:
     """Return the modes of partitions that z/VM runs in."""
-    return tuple(entry.name for entry in _limits().modes)
+    return tuple(entry.name for entry in LimitFile.load().modes)
 
 
 def release(name: str) -> Release:
-    return next(entry for entry in _limits().releases if entry.name == name)
+    return next(entry for entry in LimitFile.load().releases if entry.name == name)
 
 
 def mode(name: str) -> Mode:
-    return next(entry for entry in _limits().modes if entry.name == name)
+    return next(entry for entry in LimitFile.load().modes if entry.name == name)
 
 
 def is_available(partition_mode: Mode, smt: str, kinds: Iterable[str]) -> bool:

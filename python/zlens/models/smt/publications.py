@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from msgspec import Meta, field
 
-from zlens.schema import structs
-from zlens.schema.facts import FACTS
-from zlens.schema.structs import FactTable, SourcedTable
+from zlens.schema.structs import FactFile, SourcedTable
 
 
 class PublishedRange(SourcedTable, frozen=True):
@@ -30,23 +27,14 @@ class SecondThread(SourcedTable, frozen=True):
     types: Annotated[tuple[str, ...], Meta(description="types of cores")]
 
 
-class ThreadFile(FactTable, frozen=True):
+class ThreadFile(FactFile, frozen=True):
     """What is published of multithreading."""
 
+    path: ClassVar = "models/smt_published.toml"
     ranges: tuple[PublishedRange, ...] = field(name="range")
     second_thread: tuple[SecondThread, ...]
 
 
-@cache
-def _facts() -> ThreadFile:
-    return structs.load(FACTS / "models" / "smt_published.toml", ThreadFile)
-
-
-def ranges() -> tuple[PublishedRange, ...]:
-    """Return the ranges that IBM has published for multithreading relative to no multithreading."""
-    return _facts().ranges
-
-
 def second_thread(under: str) -> SecondThread:
     """Return the cores that can have two threads under z/VM or z/OS."""
-    return next(entry for entry in _facts().second_thread if entry.under == under)
+    return next(entry for entry in ThreadFile.load().second_thread if entry.under == under)

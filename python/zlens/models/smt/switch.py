@@ -399,7 +399,7 @@ def _bound_basis(bound: ThroughputBound, parsed: Settings) -> str:
 
 def _published(threads: int) -> AnswerTable:
     """Return IBM's published ranges of throughput, inverted if threads are switched off."""
-    rows = [row for row in publications.ranges() if "throughput" in row.what]
+    rows = [row for row in publications.ThreadFile.load().ranges if "throughput" in row.what]
     if threads == 1:
         rows = [replace(row, low=1.0 / row.high, high=1.0 / row.low, mean=None) for row in rows]
     return answer_table("smt", "published", "", rows)

@@ -16,7 +16,7 @@ from zlens.models.optional_numbers import product, ratio
 from zlens.models.scenario import Scenario
 from zlens.models.smt import bounds as smt_bounds
 from zlens.models.smt.bounds import DemandPart, ThroughputBound
-from zlens.models.smt.publications import ranges
+from zlens.models.smt.publications import ThreadFile
 from zlens.rendering.answer import Answer, AnswerFigure, Value
 from zlens.rendering.answer_columns import answer_table
 from zlens.rendering.charts import Chart, ChartSeries
@@ -119,7 +119,9 @@ def add_runs(answer: Answer, scenario: Scenario) -> None:
             answer_table("smt", "demands", "Demands", demands),
         ]
     if any(run.says["threads"] == 2 for run in runs):
-        answer.tables.append(answer_table("smt", "published", "", ranges(), columns="published_ranges"))
+        answer.tables.append(
+            answer_table("smt", "published", "", ThreadFile.load().ranges, columns="published_ranges")
+        )
     for run, outlook in pairs if len(pairs) <= _MOST_FIGURES else ():
         name, most, predicted = run.name, outlook.most, outlook.predicted
         answer.figures.append(AnswerFigure(f"bound_{name}", most, "1/s", f"{name}: throughput at most", 3))

@@ -17,7 +17,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from zlens.catalog.raw_tables import load_tables
-from zlens.catalog.sysinfo import facts
+from zlens.catalog.sysinfo import SysinfoFacts
 from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
@@ -181,7 +181,7 @@ class SysinfoSource(TextSource):
             "linux_cpu": lambda snapshot: snapshot.cpus,
             "linux_cache": _caches,
         }
-        fact_columns = {"linux_sysinfo": facts().machine, "linux_vm": facts().vm}
+        fact_columns = {"linux_sysinfo": SysinfoFacts.load().machine, "linux_vm": SysinfoFacts.load().vm}
         for name, build_rows in row_builders.items():
             columns = load_tables("linux/sysinfo_tables").columns(
                 name, (column.raw for column in chain(*fact_columns.get(name, {}).values()))

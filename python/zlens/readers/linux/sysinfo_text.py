@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from zlens.catalog.raw_tables import TableColumn
-from zlens.catalog.sysinfo import facts
+from zlens.catalog.sysinfo import SysinfoFacts
 from zlens.readers.files import compare_repeat
 from zlens.readers.linux.sysinfo_tree import MAX_CPU
 
@@ -89,7 +89,7 @@ def lines(data: bytes) -> Iterator[tuple[int, int, str]]:
 
 def parse(data: bytes) -> Sysinfo:
     """Parse a /proc/sysinfo and report every line that is not understood."""
-    layout = facts()
+    layout = SysinfoFacts.load()
     sysinfo = Sysinfo()
     seen: dict[str, str] = {}
     for offset, length, text in lines(data):
@@ -232,7 +232,7 @@ def parse_cpuinfo(data: bytes) -> Cpuinfo:
 
 def parse_lscpu(data: bytes) -> dict[str, Any]:
     """Return the columns of the machine that lscpu states; values that are no numbers are NULL."""
-    layout = facts()
+    layout = SysinfoFacts.load()
     row: dict[str, Any] = {}
     for _, _, text in lines(data):
         label, _, value = text.partition(":")

@@ -43,7 +43,7 @@ class SeparatedRow(Struct, frozen=True):
 def match_headings(line: str) -> SeparatedHeadings | None:
     """Return the columns of a line of headings, given with its tabs; None for another line."""
     lower = line.lower()
-    for facts in listings.separated_tables():
+    for facts in listings.ListingsFile.load().separated:
         # Nearly all lines of a file are none.
         if not all(any(map(lower.__contains__, headings)) for headings in _required_headings(facts)):
             continue
@@ -97,7 +97,7 @@ def _pattern(facts: SeparatedTable) -> re.Pattern[str]:
 @cache
 def _number_columns(report: str, table: str) -> frozenset[str]:
     columns = definition.load_report(report).table(table).columns
-    return frozenset(column.key for column in columns if listings.is_number(column))
+    return frozenset(column.key for column in columns if column.type == "number")
 
 
 def parse_row(line: str, headings: SeparatedHeadings) -> SeparatedRow | None:

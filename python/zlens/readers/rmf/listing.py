@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 from msgspec.structs import replace
 
 from zlens.catalog.listings import precision, precision_column
-from zlens.catalog.rmf_listings import PrintedFacts, PrintedList, PrintedSamples, ReportPage, printed
+from zlens.catalog.rmf_listings import PrintedFacts, PrintedList, PrintedSamples, ReportPage
 from zlens.catalog.rmf_reports import RmfReport
 from zlens.inputs.options import Options
 from zlens.inputs.source import ArrowSource, Progress
@@ -53,7 +53,7 @@ def detect(first_bytes: bytes, size: int) -> bool:
     """Return whether a file is text with the title and header of an RMF report."""
     if b"\0" in first_bytes:
         return False
-    facts = printed()
+    facts = PrintedFacts.load()
     lines = text_lines.decoded(first_bytes).splitlines()
     for number, line in enumerate(lines):
         if pages.title(line) in facts.pages:
@@ -171,7 +171,7 @@ class RmfListingParser:
         self._keep_report = keep
         self._facts = facts
         self._notes = notes
-        self._printed: PrintedFacts = printed()
+        self._printed: PrintedFacts = PrintedFacts.load()
         self._body = ReportBody(facts, converters, notes, lambda: self._offset)
         self._reports: dict[tuple[str, str, str], ReportInterval] = {}
         self._offset = 0

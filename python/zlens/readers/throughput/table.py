@@ -14,17 +14,15 @@ import math
 import re
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from msgspec import Meta, Struct, field
 
 from zlens.catalog.interval_flags import GAP
 from zlens.errors import InputError, QueryError
 from zlens.inputs.unix_time import local_us, to_unix_us
-from zlens.schema import structs, user_files
-from zlens.schema.facts import FACTS
-from zlens.schema.structs import FactTable
+from zlens.schema import user_files
+from zlens.schema.structs import FactFile, FactTable
 from zlens.schema.wording import phrase
 
 #: Maximum size of a file, in bytes, rows and columns.
@@ -85,9 +83,10 @@ class Meaning(FactTable, frozen=True):
     unit: Annotated[str, Meta(description="the kind of its units; empty if it has none")] = ""
 
 
-class HeadingFacts(FactTable, frozen=True):
+class HeadingFacts(FactFile, frozen=True):
     """Headings and units of throughput files."""
 
+    path: ClassVar = "throughput.toml"
     source: Annotated[str, Meta(description="where they are from")]
     meanings: Annotated[dict[str, Meaning], Meta(description="meanings by name")] = field(name="meaning")
     units: Annotated[dict[str, dict[str, float]], Meta(description="values in the first one, by kind")] = (
@@ -95,15 +94,9 @@ class HeadingFacts(FactTable, frozen=True):
     )
 
 
-@cache
-def facts() -> HeadingFacts:
-    """Return the headings and units in the catalog."""
-    return structs.load(FACTS / "throughput.toml", HeadingFacts)
-
-
 def parse_columns(text: str) -> dict[str, tuple[str, str]]:
     """Parse 'time=When,rate=Load:per min' into meaning -> (heading, unit or '')."""
-    meanings = facts().meanings
+    meanings = HeadingFacts.load().meanings
     columns: dict[str, tuple[str, str]] = {}
     for part in text.split(","):
         meaning, equals, rest = part.partition("=")
@@ -113,7 +106,7 @@ def parse_columns(text: str) -> dict[str, tuple[str, str]]:
             expected = f"MEANING=HEADING or MEANING=HEADING:UNIT; MEANING one of {', '.join(meanings)}"
             raise QueryError(f"{part!r} names no column of a throughput file", expected=expected)
         unit = _words(unit)
-        units = facts().units.get(meanings[meaning].unit, {})
+        units = HeadingFacts.load().units.get(meanings[meaning].unit, {})
         if unit and unit not in units:
             message = f"{part!r}: {meaning} is not counted in {unit!r}"
             raise QueryError(message, expected=", ".join(units) or "no unit")
@@ -233,7 +226,7 @@ def _missing(
 
 def _match_heading(heading: str) -> tuple[str, str] | None:
     """Return the meaning of a heading and the unit in it ('' for none), or None if it is unknown."""
-    meanings, units = facts().meanings, facts().units
+    meanings, units = HeadingFacts.load().meanings, HeadingFacts.load().units
     words = _words(heading)
     for meaning, fact in meanings.items():
         if words in fact.names:
@@ -248,7 +241,7 @@ def _match_heading(heading: str) -> tuple[str, str] | None:
 
 
 def _column(meaning: str, heading: str, unit: str, index: int) -> MatchedColumn:
-    units = facts().units.get(facts().meanings[meaning].unit)
+    units = HeadingFacts.load().units.get(HeadingFacts.load().meanings[meaning].unit)
     if not units:
         return MatchedColumn(meaning, heading, "", 1.0, False, index)
     assumed = not unit and not (meaning == "rate" and _words(heading) in ("tps", "rps"))

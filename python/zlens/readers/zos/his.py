@@ -13,7 +13,7 @@ import re
 from msgspec import Struct, field
 
 from zlens.catalog import cpumf
-from zlens.catalog.zos_messages import MessageLabel, facts
+from zlens.catalog.zos_messages import MessageFacts, MessageLabel
 from zlens.readers.files import compare_repeat
 from zlens.readers.row_tables import Row
 from zlens.readers.zos.log_lines import COUNTERS, HIS, ConsoleMessage, LogLine, pattern_of
@@ -27,14 +27,15 @@ _TOD_SECOND = 4_096_000_000
 _MAX_RUN_S = 10 * 366 * 86_400
 
 
+_TEXTS = MessageFacts.load()
 _LABEL = re.compile(
-    rf"(?<!\S)(?P<label>{pattern_of(facts().run)})\s*(?P<sign>[:=])\s*"
-    rf"|(?<!\S)(?P<bare>{pattern_of(label.label for label in facts().run.values() if label.bare)})\s+(?=\d)"
+    rf"(?<!\S)(?P<label>{pattern_of(_TEXTS.run)})\s*(?P<sign>[:=])\s*"
+    rf"|(?<!\S)(?P<bare>{pattern_of(label.label for label in _TEXTS.run.values() if label.bare)})\s+(?=\d)"
 )
-_SERVICE = re.compile(rf"(?<!\S)(?P<label>{pattern_of({label for _, label in facts().service})})\s*[:=]\s*")
-_SECTION = re.compile(rf"(?:.*\s)?(?P<section>{'|'.join({s for s, _ in facts().service})}|PROFILER)")
-_HEADING = re.compile(rf"(?:.*\s)?(?:{'|'.join(map(re.escape, facts().his.headings))})\s*:?")
-_ALONE = re.compile(rf"(?:.*\s)?(?P<word>{'|'.join(facts().his.alone)})")
+_SERVICE = re.compile(rf"(?<!\S)(?P<label>{pattern_of({label for _, label in _TEXTS.service})})\s*[:=]\s*")
+_SECTION = re.compile(rf"(?:.*\s)?(?P<section>{'|'.join({s for s, _ in _TEXTS.service})}|PROFILER)")
+_HEADING = re.compile(rf"(?:.*\s)?(?:{'|'.join(map(re.escape, _TEXTS.his.headings))})\s*:?")
+_ALONE = re.compile(rf"(?:.*\s)?(?P<word>{'|'.join(_TEXTS.his.alone)})")
 _PROCEDURE = re.compile(
     r"(?:.*?\s)??(?P<procedure>[A-Z$#@][A-Z0-9$#@]{0,7})\s+(?P<asid>[0-9A-F]{4})\s+(?P<state>[A-Z][A-Z ]*)"
 )
@@ -127,7 +128,7 @@ class HisRun(ConsoleMessage):
         return procedure is not None
 
     def _labels(self, body: str, matches: list[re.Match[str]], line: LogLine) -> None:
-        labels = facts().run
+        labels = _TEXTS.run
         for index, match in enumerate(matches):
             name = match["label"] or match["bare"]
             label = labels[" ".join(name.split())]
@@ -208,7 +209,7 @@ class HisRun(ConsoleMessage):
             self._profiler_lines += 1
             return True
         match = _SERVICE.search(body)
-        label = facts().service.get((self._service or "", match["label"])) if match else None
+        label = _TEXTS.service.get((self._service or "", match["label"])) if match else None
         if match is not None and label is not None:
             self._store_value(label, body[match.end() :].strip(), 0)
             self._open = label
@@ -287,7 +288,7 @@ class HisRun(ConsoleMessage):
 
     def finish(self) -> None:
         """Add the operands of the command, and report missing data."""
-        operands = facts().his.operands
+        operands = _TEXTS.his.operands
         for name, value in _OPERAND.findall(self.values.get("command") or ""):
             column = operands.get(name)
             if column is not None and value and self.values.get(column) is None:
@@ -364,7 +365,7 @@ class HisRun(ConsoleMessage):
 
     def samples(self) -> list[tuple[Cpu, Row]]:
         """Return each processor with a row of its counters, in columns by number."""
-        sets, numbers = facts().his.sets, self._numbers
+        sets, numbers = _TEXTS.his.sets, self._numbers
         kind, _, _ = self.machine
         rows = []
         for cpu in self.cpus.values():

@@ -9,7 +9,7 @@ from typing import IO
 
 from msgspec import Struct, field
 
-from zlens.catalog.zos_messages import facts
+from zlens.catalog.zos_messages import MessageFacts
 from zlens.readers.files import NO_END
 from zlens.readers.row_tables import Row
 
@@ -26,9 +26,9 @@ TITLES = {
     HIS: "DISPLAY HIS",
     COUNTERS: "event counters of HIS, a .CNT file",
     PAGING: "DISPLAY ASM",
-} | {notice.id: notice.title for notice in facts().notices}
+} | {notice.id: notice.title for notice in MessageFacts.load().notices}
 #: Messages of one line.
-NOTICES = frozenset(notice.id for notice in facts().notices)
+NOTICES = frozenset(notice.id for notice in MessageFacts.load().notices)
 _ID = re.compile(rf"(?<![A-Z0-9$#@.'=])({'|'.join(TITLES)})(?![A-Z0-9])")
 #: A status copied without its message line.
 _BARE = re.compile(r"(?:^|\s)(?:CORE STATUS: *HD=|PROCESSOR STATUS *$)")

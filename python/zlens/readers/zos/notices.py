@@ -7,7 +7,7 @@ from functools import cache
 
 from msgspec import Struct, field
 
-from zlens.catalog.zos_messages import facts
+from zlens.catalog.zos_messages import MessageFacts
 from zlens.readers.row_tables import Row
 from zlens.readers.zos.log_lines import LogLine, MessageStart
 
@@ -48,6 +48,6 @@ class Notice(Struct):
 def _forms(name: str) -> tuple[re.Pattern[str], ...]:
     return tuple(
         re.compile(re.sub(r"\\\{(\w+)\\\}", r"(?P<\1>.+)", re.escape(notice.text)))
-        for notice in facts().notices
+        for notice in MessageFacts.load().notices
         if notice.id == name
     )

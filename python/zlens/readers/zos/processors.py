@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import field
 
-from zlens.catalog.zos_messages import facts
+from zlens.catalog.zos_messages import MessageFacts
 from zlens.readers.files import compare_repeat
 from zlens.readers.row_tables import Row
 from zlens.readers.zos.log_lines import ConsoleMessage, LogLine, pattern_of
@@ -15,7 +15,7 @@ from zlens.readers.zos.log_lines import ConsoleMessage, LogLine, pattern_of
 #: More cores than any machine has.
 MAX_CORES = 4096
 
-_STATES = re.escape("".join(facts().states))
+_STATES = re.escape("".join(MessageFacts.load().states))
 _STATE = rf"(?P<wlm>W?)(?P<state>[{_STATES}])(?P<type>[A-VX-Z]?)(?P<managed>W?)"
 _STATUS = re.compile(r"(?:.*\s)?(?P<form>CORE|PROCESSOR) STATUS:?(?P<rest>(?:\s+\S+)*)")
 _HEADING = re.compile(r"(?:.*\s)?ID\s+(?:ST\s+ID RANGE\b.*|CPU\b.*SERIAL.*)")
@@ -31,7 +31,7 @@ _CPU = re.compile(
 )
 #: Shown in power save mode, for example.
 _RUNNING = re.compile(r"(?:.*\s)?CPC IS RUNNING AT\s+(?P<pct>\d{1,3})% OF NORMAL EFFECTIVENESS")
-_LABEL = re.compile(rf"(?<![A-Z0-9])(?P<label>{pattern_of(facts().machine)})\s*(?:=|:)\s*")
+_LABEL = re.compile(rf"(?<![A-Z0-9])(?P<label>{pattern_of(MessageFacts.load().machine)})\s*(?:=|:)\s*")
 #: The legend at the end of the display.
 _LEGEND = re.compile(
     r"(?:.*\s)?(?:[" + _STATES + r"]\s+(?:ONLINE|OFFLINE|NOT AVAILABLE|DOES NOT EXIST|MIXED STATE)\b.*"
@@ -121,12 +121,12 @@ class ProcessorDisplay(ConsoleMessage):
                 stop = labels[index + 1].start() if index + 1 < len(labels) else len(body)
                 name = " ".join(label["label"].split())
                 value = body[label.end() : stop].strip()
-                self.values.setdefault(facts().machine[name].column.name, value or None)
+                self.values.setdefault(MessageFacts.load().machine[name].column.name, value or None)
             return True
         return _LEGEND.fullmatch(body) is not None
 
     def _modes(self, text: str, offset: int) -> None:
-        modes = facts().modes
+        modes = MessageFacts.load().modes
         for mode in _MODE.finditer(text):
             name, value = mode["name"], mode["value"]
             if name == "HD" and value in "YN":
@@ -152,7 +152,7 @@ class ProcessorDisplay(ConsoleMessage):
             self.note(kind, detail, offset)
             return
         self._ids[number] = row.groupdict()
-        texts = facts()
+        texts = MessageFacts.load()
         core: Row = {
             "state": texts.states.get(row["state"]),
             "wlm_managed": bool(row["wlm"] or row["managed"]),
@@ -190,7 +190,7 @@ class ProcessorDisplay(ConsoleMessage):
         if not text:
             # Without HiperDispatch, polarization is horizontal and no core is parked.
             return {"polarity": "Hor", "parked": False} if self.values.get("hiperdispatch") is False else {}
-        polarity, parked = facts().polarities.get(text[0]), text[1:]
+        polarity, parked = MessageFacts.load().polarities.get(text[0]), text[1:]
         if polarity is None or parked not in ("", "P"):
             self.note("header", f"{text!r} is not a known core polarity; it is NULL", offset)
             return {}

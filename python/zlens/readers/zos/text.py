@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from zlens._native import unix_us_from_tod
 from zlens.catalog.raw_tables import load_tables
-from zlens.catalog.zos_messages import facts
+from zlens.catalog.zos_messages import MessageFacts
 from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
@@ -376,7 +376,7 @@ class ZosTextSource(TextSource):
     # -- tables --------------------------------------------------------------------------------------
 
     def _make_tables(self, statements: Sequence[_LocatedMessage]) -> None:
-        tables, labels = load_tables("zos/text_tables"), facts()
+        tables, labels = load_tables("zos/text_tables"), MessageFacts.load()
         others = {
             "his_run": [*labels.run.values(), *labels.service.values()],
             "zos_status": [*labels.machine.values()],

@@ -12,7 +12,7 @@ from typing import Any
 from zlens._native import MonwriteFile
 from zlens.catalog import layouts, plans
 from zlens.catalog.layout_selection import LayoutSelection
-from zlens.catalog.resets import ALL, ResetRule, evidence
+from zlens.catalog.resets import ALL, ResetFile, ResetRule
 
 #: The layout of each length of a record.
 Choices = Callable[[str], Mapping[int, LayoutSelection]]
@@ -38,7 +38,7 @@ def resets(
         if any(column["difference"] for column in plan["columns"]):
             tables.setdefault(plan["subject_kind"], []).append(plan["table"])
     result: list[Reset] = []
-    for event in evidence():
+    for event in ResetFile.load().evidence:
         if event.record not in records:
             continue
         concerned = [
