@@ -139,7 +139,7 @@ def gathered(
         for system, state in stored.members
         if renamed(system, copy) in there
     ]
-    data = ConsolidatedDocument(sorted(members), stored.schemas, files).dump()
+    data = documents.dump(ConsolidatedDocument(sorted(members), stored.schemas, files))
     target = into / file_names.gathered_document(entry.day, entry.key)
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_bytes(data)

@@ -6,6 +6,8 @@ import re
 
 from msgspec import Struct
 
+from zlens.schema.structs import Int64, Text
+
 #: Half of a surrogate pair, with which Python represents a byte that is not UTF-8.
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -35,17 +37,17 @@ KINDS = (
 DAMAGE = frozenset({"truncated", "length", "header", "resync", "transfer", "time", "impossible", "conflict"})
 
 
-class Problem(Struct, frozen=True):
+class Problem(Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
     """A row of the table `problem`. `bytes` is the number of bytes lost (0: none, None: unknown)."""
 
-    system: str | None
-    source: str
-    file: str
-    offset: int | None
-    record: str | None
-    kind: str
-    detail: str
-    bytes: int | None = 0
+    system: Text | None
+    source: Text
+    file: Text
+    offset: Int64 | None
+    record: Text | None
+    kind: Text
+    detail: Text
+    bytes: Int64 | None = 0
 
 
 def printable(name: str) -> str:

@@ -12,6 +12,7 @@ from msgspec import Struct, field
 from zlens.catalog.raw_columns import RawColumn
 from zlens.inputs.identity import IdentityRange
 from zlens.inputs.problems import Problem
+from zlens.schema.structs import Count, Int64, Real, Text
 
 #: (bytes done, total bytes, what is being read)
 Progress = Callable[[int, int, str], None]
@@ -65,16 +66,16 @@ def is_in_files(table: RawTable) -> TypeGuard[ParquetTable]:
 UNDATED_US = 365 * 86_400_000_000
 
 
-class Interval(Struct, frozen=True):
+class Interval(Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
     """An interval of a system; times in microseconds since 1970, UTC."""
 
-    end_us: int
-    seconds: float | None
-    flag: str | None = None
-    samples: int | None = None
+    end_us: Int64
+    seconds: Real | None
+    flag: Text | None = None
+    samples: Int64 | None = None
     #: Layer of the record type: intervals of higher layers count where lower ones leave time uncovered
     #: (inputs.record_intervals.union).
-    layer: int = 0
+    layer: Count = 0
 
     @property
     def start_us(self) -> int:
@@ -201,31 +202,31 @@ def kept_days(sources: Iterable[Source]) -> dict[str, tuple[str, ...]]:
     return {system: days for source in sources for system, days in getattr(source, "kept_days", {}).items()}
 
 
-class InventoryRow(Struct, frozen=True):
+class InventoryRow(Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
     """The number of records of one kind in a file; a row of the table `inventory`."""
 
-    system: str | None
-    source: str
-    file: str
-    domain: int | None
-    record: int | None
-    name: str
-    title: str
-    kind: str
-    count: int
-    bytes: int | None
-    first_us: int | None = None
-    last_us: int | None = None
-    min_length: int | None = None
-    max_length: int | None = None
+    system: Text | None
+    source: Text
+    file: Text
+    domain: Int64 | None
+    record: Int64 | None
+    name: Text
+    title: Text
+    kind: Text
+    count: Int64
+    bytes: Int64 | None
+    first_us: Int64 | None = None
+    last_us: Int64 | None = None
+    min_length: Int64 | None = None
+    max_length: Int64 | None = None
     #: Pack and release of the layout; None if the catalog has none.
-    layout: str | None = None
+    layout: Text | None = None
     #: If the reader checks them: records that repeat the bytes of an earlier one, runs of records earlier
     #: than the record before them, and steps that skip a sample of a kind recorded every interval_s.
-    duplicates: int | None = None
-    out_of_order: int | None = None
-    gaps: int | None = None
-    interval_s: float | None = None
+    duplicates: Int64 | None = None
+    out_of_order: Int64 | None = None
+    gaps: Int64 | None = None
+    interval_s: Real | None = None
 
     @property
     def mean_length(self) -> float | None:

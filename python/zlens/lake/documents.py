@@ -4,71 +4,50 @@ from __future__ import annotations
 
 import hashlib
 import json
-from functools import cached_property
-from typing import Any
+from functools import cached_property, lru_cache
+from typing import Annotated, Any, TypeVar
 
 import msgspec
-from msgspec import Struct, field
-from msgspec.structs import asdict, astuple
+from msgspec import Meta, Struct, field, to_builtins
+from msgspec.structs import astuple, fields, replace
 
 from zlens.catalog.raw_columns import TYPES, RawColumn
 from zlens.inputs.problems import Problem, printable
 from zlens.inputs.source import Interval, InventoryRow, SystemInfo
-from zlens.lake import file_names, validators
-from zlens.lake.retained import RETAINED, Retained
-from zlens.lake.row_lists import RowLists
-from zlens.lake.validators import COUNT, KEY, MAYBE_TEXT, MAYBE_WHOLE, SHA256, TEXT, WHOLE, list_of
+from zlens.lake import file_names, json_files
+from zlens.lake.json_files import Key, Sha256, Table
+from zlens.lake.retained import Retained
 from zlens.readers.boundaries import IntervalDigest, IntervalMark
-from zlens.schema.validators import (
-    Boolean,
-    Choice,
-    FixedTuple,
-    Key,
-    ListOf,
-    MapOf,
-    Nullable,
-    Number,
-    Spec,
-    Text,
-    Unchecked,
-    Validator,
-)
+from zlens.schema.structs import Count, Int64, Real, Text, attributes, one_of
 from zlens.schema.validators import DocumentErrors as Errors
 
 NAME = "document.json"
 INVENTORY, PROBLEMS, RESETS = "inventory.json", "problems.json", "resets.json"
 
 #: system, microseconds UTC, table, subject, evidence
-Reset = tuple[str, int, str, str, str]
-
-_KINDS = ("main", "edge")
-_MOST = 2**63
-#: Stored facts of a system; other facts follow from its parts.
-_SYSTEM = (
-    "machine_type", "model", "serial", "release", "lpar", "lpar_number", "sysplex", "utc_offset_s",
-    "leap_s", "local_time", "nominal_s", "synthetic", "threads",
-)  # fmt: skip
+Reset = tuple[Text, Int64, Text, Text, Text]
 
 
-class LakeFile(Struct, frozen=True):
+class LakeFile(Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
     """A Parquet file. `first_us` and `last_us` are interval ends, `open` counts the rows without one.
 
     `kind` is `main`, or `edge` for rows that depend on other inputs: the first row of every subject, and rows
     after the last interval end. A file with a key replaces the file without.
     """
 
-    table: str
-    day: str
-    kind: str
-    rows: int
-    bytes: int
-    sha256: str
-    first_us: int | None
-    last_us: int | None
-    open: int
+    table: Table
+    day: Annotated[str, Meta(pattern=rf"^(?:{file_names.DAY.pattern})\Z", title="a day")]
+    kind: Annotated[str, one_of(("main", "edge"))]
+    rows: Count
+    bytes: Count
+    sha256: Sha256
+    first_us: Int64 | None
+    last_us: Int64 | None
+    open: Count
     #: Digest of the footer, by which a query verifies the file.
-    foot: str
-    key: str | None = None
+    foot: Key
+    #: Not stored: the documents of boundaries have it in their names.
+    key: Key | None = None
 
     def name(self, sha256: str, system: str) -> str:
         """Return its path in the lake, as a file of an input and system."""
@@ -80,19 +59,42 @@ class LakeFile(Struct, frozen=True):
         return self.table, self.day, self.kind
 
 
-class SourceTimeRange(Struct):
+class SourceTimeRange(Struct, forbid_unknown_fields=True):
     """Intervals of one source of a part: nominal length and time range."""
 
-    source: str
-    nominal_s: float | None = None
-    first_us: int | None = None
-    last_us: int | None = None
+    source: Text
+    nominal_s: Real | None = None
+    first_us: Int64 | None = None
+    last_us: Int64 | None = None
+
+
+class _StoredSystem(Struct, kw_only=True, forbid_unknown_fields=True):
+    """Stored facts of a system; other facts follow from its parts."""
+
+    system: Text
+    source: Text
+    machine_type: Text | None = None
+    model: Text | None = None
+    serial: Text | None = None
+    release: Text | None = None
+    lpar: Text | None = None
+    lpar_number: Int64 | None = None
+    sysplex: Text | None = None
+    utc_offset_s: Int64 | None = None
+    leap_s: Int64
+    local_time: bool
+    nominal_s: Real | None = None
+    synthetic: bool
+    threads: dict[Text, Count]
+
+
+_SYSTEM = tuple(one.name for one in fields(_StoredSystem))
 
 
 class PartDocument(Struct, dict=True):
     """One system of an input: its facts, the schema of each table, and its files.
 
-    `listed` has the files as written. They are checked on first use, because most queries of a lake of many
+    `stored` has the files as written. They are checked on first use, because most queries of a lake of many
     systems need only a few. `spans` has the time ranges of parts with several sources, such as a listing with
     reports by interval and of the entire time; its first source is that of `info`.
     """
@@ -101,8 +103,8 @@ class PartDocument(Struct, dict=True):
     schemas: dict[str, str] = field(default_factory=dict)
     #: Columns that name the subject of a row, for tables whose rows depend on other inputs.
     subjects: dict[str, list[str]] = field(default_factory=dict)
-    listed: _FileRows | None = None
     spans: list[SourceTimeRange] = field(default_factory=list)
+    stored: tuple[msgspec.Raw, Errors] | None = None
 
     @cached_property
     def tables_key(self) -> str:
@@ -112,8 +114,13 @@ class PartDocument(Struct, dict=True):
     @cached_property
     def files(self) -> list[LakeFile]:
         """Files of the part. Raises InputError if zlens cannot have written them."""
-        files = [] if self.listed is None else self.listed.files(self.schemas)
-        self.listed = None
+        if self.stored is None:
+            return []
+        (data, problem), self.stored = self.stored, None
+        files = json_files.decode(_FILES, bytes(data), problem, "parts.files")
+        if unknown := {file.table for file in files} - self.schemas.keys():
+            message = f"parts.schemas lacks {min(unknown)}"
+            raise problem.general_error(message, expected="a schema for every table")
         return files
 
 
@@ -125,27 +132,16 @@ class InputDocument(Struct):
     side: dict[str, tuple[int, str]]
 
     def dump(self) -> bytes:
-        return dump(
-            {
-                "info": self.info,
-                "side": {name: list(facts) for name, facts in self.side.items()},
-                "parts": [
-                    {
-                        "system": part.info.system,
-                        "source": part.info.source,
-                        **{name: getattr(part.info, name) for name in _SYSTEM},
-                        "schemas": part.schemas,
-                        "subjects": part.subjects,
-                        "files": [_file_row(file) for file in part.files],
-                        "spans": [asdict(span) for span in part.spans],
-                    }
-                    for part in self.parts
-                ],
-            }
-        )
+        parts = [
+            attributes(part.info, *_SYSTEM)
+            | attributes(part, "schemas", "subjects")
+            | {"files": [_file_row(file) for file in part.files], "spans": part.spans}
+            for part in self.parts
+        ]
+        return dump({"info": self.info, "side": self.side, "parts": parts})
 
 
-class BoundaryDocument(Struct):
+class BoundaryDocument(Struct, forbid_unknown_fields=True):
     """Document of a boundary: changes to the rows of a part because of other parts."""
 
     files: list[LakeFile]
@@ -155,17 +151,11 @@ class BoundaryDocument(Struct):
     intervals: list[Interval] | None = None
 
     def dump(self) -> bytes:
-        return dump(
-            {
-                "files": [_file_row(file) for file in self.files],
-                "resets": self.resets,
-                "problems": [astuple(problem) for problem in self.problems],
-                "intervals": self.intervals and [astuple(interval) for interval in self.intervals],
-            }
-        )
+        return dump(to_builtins(self) | {"files": [_file_row(file) for file in self.files]})
 
 
 def dump(value: Any) -> bytes:
+    value = to_builtins(value)
     text = json.dumps(value, ensure_ascii=False, allow_nan=False)
     if printable(text) != text:
         # File names that are not valid text.
@@ -173,202 +163,79 @@ def dump(value: Any) -> bytes:
     return json.dumps(value, ensure_ascii=True, separators=(",", ":"), allow_nan=False).encode() + b"\n"
 
 
-class _FileRow(Struct, frozen=True):
-    """Row of a file. Checks are plain code for speed: most queries need all the thousands of rows."""
+class _StoredPart(_StoredSystem):
+    """A part of a document, of which `load` decodes tables that are equal for most systems once."""
 
-    key: str | None = None
-
-    def describe(self) -> str:
-        return (
-            "table, day, kind, rows, bytes, digest, first and last interval, open rows, digest of the footer"
-        )
-
-    def schema(self) -> dict[str, Any]:
-        return {"type": "array", "minItems": 10, "maxItems": 10}
-
-    def parse(self, text: str) -> Any:
-        return text
-
-    def check(self, value: Any, where: str, problem: Errors) -> LakeFile:
-        try:
-            table, day, kind, rows, size, sha256, first, last, open_rows, foot = value
-            valid = (
-                file_names.TABLE.fullmatch(table)
-                and file_names.DAY.fullmatch(day)
-                and kind in _KINDS
-                and file_names.SHA256.fullmatch(sha256)
-                and type(rows) is type(size) is type(open_rows) is int
-                and 0 <= rows < _MOST
-                and 0 <= size < _MOST
-                and 0 <= open_rows < _MOST
-                and (first is None or (type(first) is int and -_MOST < first < _MOST))
-                and (last is None or (type(last) is int and -_MOST < last < _MOST))
-                and file_names.KEY.fullmatch(foot)
-            )
-        except (TypeError, ValueError):
-            valid = False
-        if not valid:
-            raise problem.value(where, value, self.describe())
-        return LakeFile(table, day, kind, rows, size, sha256, first, last, open_rows, foot, self.key)
+    schemas: msgspec.Raw
+    subjects: msgspec.Raw
+    files: msgspec.Raw
+    spans: list[SourceTimeRange]
 
 
-class _FileRows(Struct, frozen=True):
-    """Rows of files that are not checked yet and may not be parsed, with their location."""
+class _CheckedPart(_StoredSystem):
+    """The same, with the types of all values."""
 
-    rows: Any
-    where: str
-    problem: Errors
-
-    def files(self, schemas: dict[str, str]) -> list[LakeFile]:
-        files: list[LakeFile] = _FILES.check(_parsed(self.rows, self.problem), self.where, self.problem)
-        if unknown := {file.table for file in files} - schemas.keys():
-            where = f"{self.where.removesuffix('files')}schemas"
-            raise self.problem.general_error(
-                f"{where} lacks {min(unknown)}", expected="a schema for every table"
-            )
-        return files
+    schemas: dict[Text, Key]
+    subjects: dict[Text, list[Text]]
+    files: list[LakeFile]
+    spans: list[SourceTimeRange]
 
 
-class _Wrapped(Struct, frozen=True):
-    """Validator that checks values as another one does, but not at once."""
-
-    of: Validator
-
-    def describe(self) -> str:
-        return self.of.describe()
-
-    def schema(self) -> dict[str, Any]:
-        return self.of.schema()
-
-    def parse(self, text: str) -> Any:
-        return text
+_SideName = Annotated[
+    str, Meta(pattern=rf"^{file_names.SIDE.pattern}\Z", title="a text of up to 1,000 characters")
+]
+_SIDE = dict[_SideName, Annotated[tuple[Count, Sha256], Meta(title="size and digest of a file")]]
 
 
-class _DeferredFiles(_Wrapped, frozen=True):
-    """Rows of files, to be checked later."""
-
-    def check(self, value: Any, where: str, problem: Errors) -> _FileRows:
-        return _FileRows(value, where, problem)
-
-
-class _SharedTable(_Wrapped, frozen=True):
-    """Table that is equal for most systems; equal tables are checked once."""
-
-    known: dict[bytes, dict[str, Any]] = field(default_factory=dict)
-
-    def check(self, value: Any, where: str, problem: Errors) -> dict[str, Any]:
-        data = bytes(value) if isinstance(value, msgspec.Raw) else b""
-        if data in self.known:
-            return self.known[data]
-        checked: dict[str, Any] = self.of.check(_parsed(value, problem), where, problem)
-        if 0 < len(data) <= _LONGEST_ALIKE:
-            if len(self.known) >= _MOST_ALIKE:
-                self.known.clear()
-            self.known[data] = checked
-        return checked
+class _StoredDocument(Struct, forbid_unknown_fields=True):
+    info: list[dict[str, Any]]
+    side: _SIDE
+    parts: list[_StoredPart]
 
 
-def _parsed(value: Any, problem: Errors) -> Any:
-    """Return a value, parsed if it is raw JSON."""
-    if not isinstance(value, msgspec.Raw):
-        return value
-    try:
-        return msgspec.json.decode(value)
-    except (ValueError, RecursionError):
-        raise problem.general_error("is not JSON", "write it again") from None
+class _CheckedDocument(Struct, forbid_unknown_fields=True):
+    info: list[dict[str, Any]]
+    side: _SIDE
+    parts: list[_CheckedPart]
 
 
-class _DeferredParts(Struct, forbid_unknown_fields=True):
-    """Document whose parts are not parsed yet."""
-
-    info: Any
-    side: Any
-    parts: list[dict[str, msgspec.Raw]]
-
-
-_DEFERRED = msgspec.json.Decoder(_DeferredParts)
-#: Maximum number of cached tables of schemas, and maximum bytes of one.
-_MOST_ALIKE, _LONGEST_ALIKE = 64, 64 * 1024
+_DOCUMENT = msgspec.json.Decoder(_StoredDocument)
+_SCHEMAS = msgspec.json.Decoder(dict[Text, Key])
+_SUBJECTS = msgspec.json.Decoder(dict[Text, list[Text]])
+_FILES = msgspec.json.Decoder(list[LakeFile])
+_BOUNDARY = msgspec.json.Decoder(BoundaryDocument)
 
 
-def _part(
-    schemas: dict[str, str],
-    subjects: dict[str, list[str]],
-    files: _FileRows,
-    spans: list[SourceTimeRange],
-    **info: Any,
-) -> PartDocument:
-    return PartDocument(SystemInfo(**info), schemas, subjects, files, spans)
-
-
-_FILES = list_of(_FileRow())
-_SYSTEM_KEYS = (
-    Key("system", TEXT),
-    Key("source", TEXT),
-    *(Key(name, TEXT, default=None) for name in ("machine_type", "model", "serial", "release", "lpar")),
-    Key("lpar_number", WHOLE, default=None),
-    Key("sysplex", TEXT, default=None),
-    Key("utc_offset_s", WHOLE, default=None),
-    Key("leap_s", WHOLE),
-    Key("local_time", Boolean()),
-    Key("synthetic", Boolean()),
-    Key("nominal_s", Number(), default=None),
-    Key("threads", MapOf(COUNT, 0)),
-)
-_SPAN = Spec(
-    (
-        Key("source", TEXT),
-        Key("nominal_s", Number(), default=None),
-        Key("first_us", WHOLE, default=None),
-        Key("last_us", WHOLE, default=None),
-    ),
-    SourceTimeRange,
-)
-_PART = Spec(
-    (
-        *_SYSTEM_KEYS,
-        Key("schemas", _SharedTable(MapOf(KEY, 0))),
-        Key("subjects", _SharedTable(MapOf(ListOf(TEXT), 0))),
-        Key("files", _DeferredFiles(_FILES)),
-        Key("spans", ListOf(_SPAN)),
-    ),
-    _part,
-)
-_SIDE = MapOf(FixedTuple((COUNT, SHA256), "size and digest of a file"), 0, names=file_names.SIDE)
-_DOCUMENT = Spec(
-    (Key("info", ListOf(MapOf(Unchecked(), 0))), Key("parts", list_of(_PART)), Key("side", _SIDE)),
-    InputDocument,
-)
+@lru_cache(128)
+def _table(decoder: msgspec.json.Decoder[Any], data: bytes) -> dict[str, Any]:
+    table: dict[str, Any] = decoder.decode(data)
+    return table
 
 
 def load(data: bytes, file: str) -> InputDocument:
     """Parse the document of an input. Raises InputError if zlens cannot have written it."""
-    loaded: InputDocument
-    errors = validators.problem(file)
+    problem = json_files.errors(file)
+    stored = json_files.load(_DOCUMENT, data, file, _CheckedDocument)
     try:
-        parsed = _DEFERRED.decode(data)
+        parts = [
+            PartDocument(
+                SystemInfo(**attributes(part, *_SYSTEM)),
+                _table(_SCHEMAS, bytes(part.schemas)),
+                _table(_SUBJECTS, bytes(part.subjects)),
+                part.spans,
+                (part.files, problem),
+            )
+            for part in stored.parts
+        ]
     except (ValueError, RecursionError):
-        # For the error message.
-        loaded = validators.load_checked(data, file, _DOCUMENT)
-        return loaded
-    deferred = ("files", "schemas", "subjects")
-    parts = [
-        {name: raw if name in deferred else _parsed(raw, errors) for name, raw in part.items()}
-        for part in parsed.parts
-    ]
-    loaded = _DOCUMENT.check({"info": parsed.info, "parts": parts, "side": parsed.side}, "", errors)
-    return loaded
+        raise json_files.error(data, _CheckedDocument, problem) from None
+    return InputDocument(stored.info, parts, stored.side)
 
 
 def load_seam(data: bytes, file: str, key: str) -> BoundaryDocument:
     """Parse the document of a boundary, whose files have this key; raises as `load`."""
-    keys = (
-        Key("files", list_of(_FileRow(key))),
-        Key("resets", list_of(_ROWS[RESETS])),
-        Key("problems", list_of(_ROWS[PROBLEMS])),
-        Key("intervals", list_of(_INTERVAL), default=None),
-    )
-    seam: BoundaryDocument = validators.load_checked(data, file, Spec(keys, BoundaryDocument))
+    seam = json_files.load(_BOUNDARY, data, file)
+    seam.files = [replace(stored, key=key) for stored in seam.files]
     return seam
 
 
@@ -380,86 +247,57 @@ def _file_row(file: LakeFile) -> list[Any]:
 # Measures ---------------------------------------------------------------------------------------
 
 
-class MeasuresFile(Struct, frozen=True):
+class MeasuresFile(Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
     """Parquet file with a measure of one system and day, by hour or by day."""
 
-    table: str
-    rows: int
-    bytes: int
-    sha256: str
-    foot: str
+    table: Table
+    rows: Count
+    bytes: Count
+    sha256: Sha256
+    foot: Key
 
 
-class MeasuresDocument(Struct):
+class MeasuresDocument(Struct, forbid_unknown_fields=True):
     """Measures of one day of a system: the inputs of its machine, the schema of each table, and the files.
 
     retained   the intervals that have rows in measures
     """
 
-    inputs: list[str] = field(default_factory=list)
-    schemas: dict[str, str] = field(default_factory=dict)
-    files: list[MeasuresFile] = field(default_factory=list)
-    retained: Retained = field(default_factory=Retained)
-
-    def dump(self) -> bytes:
-        files = [astuple(file) for file in self.files]
-        value = {"inputs": self.inputs, "schemas": self.schemas, "files": files}
-        return dump(value | {"retained": self.retained.facts()})
+    inputs: list[Sha256]
+    schemas: dict[Text, Key]
+    files: list[MeasuresFile]
+    retained: Retained
 
 
-class ConsolidatedDocument(Struct):
+class ConsolidatedDocument(Struct, forbid_unknown_fields=True):
     """Measures of one day of many systems: each system with the state of its measures, and the files."""
 
-    members: list[tuple[str, str]] = field(default_factory=list)
-    schemas: dict[str, str] = field(default_factory=dict)
-    files: list[MeasuresFile] = field(default_factory=list)
-
-    def dump(self) -> bytes:
-        files = [astuple(file) for file in self.files]
-        return dump({"members": self.members, "schemas": self.schemas, "files": files})
+    members: list[tuple[Text, Key]]
+    schemas: dict[Text, Key]
+    files: list[MeasuresFile]
 
 
-_MEASURES_FILE = FixedTuple(
-    (Text(80, 1, file_names.TABLE, "a table"), COUNT, COUNT, SHA256, KEY),
-    "table, rows, bytes, digest, digest of the footer",
-    MeasuresFile,
-)
-_MEASURES = Spec(
-    (
-        Key("inputs", list_of(SHA256)),
-        Key("schemas", MapOf(KEY, 0)),
-        Key("files", list_of(_MEASURES_FILE)),
-        Key("retained", RETAINED),
-    ),
-    MeasuresDocument,
-)
-_GATHERED = Spec(
-    (
-        Key("members", list_of(FixedTuple((TEXT, KEY), "a system and the state of its measures"))),
-        Key("schemas", MapOf(KEY, 0)),
-        Key("files", list_of(_MEASURES_FILE)),
-    ),
-    ConsolidatedDocument,
-)
+_MEASURES = msgspec.json.Decoder(MeasuresDocument)
+_GATHERED = msgspec.json.Decoder(ConsolidatedDocument)
 
 
 def load_measures(data: bytes, file: str) -> MeasuresDocument:
     """Parse the document of a day of measures. Raises InputError if zlens cannot have written it."""
-    loaded: MeasuresDocument = validators.load_checked(data, file, _MEASURES)
-    _check_schemas(loaded, file)
-    return loaded
+    return _with_schemas(json_files.load(_MEASURES, data, file), file)
 
 
 def load_gathered(data: bytes, file: str) -> ConsolidatedDocument:
     """Parse the document of a day of measures of many systems; raises as `load_measures`."""
-    loaded: ConsolidatedDocument = validators.load_checked(data, file, _GATHERED)
-    _check_schemas(loaded, file)
-    return loaded
+    return _with_schemas(json_files.load(_GATHERED, data, file), file)
 
 
-def _check_schemas(loaded: MeasuresDocument | ConsolidatedDocument, file: str) -> None:
+_Measures = TypeVar("_Measures", MeasuresDocument, ConsolidatedDocument)
+
+
+def _with_schemas(loaded: _Measures, file: str) -> _Measures:
     if {file_of_table.table for file_of_table in loaded.files} - loaded.schemas.keys():
-        raise validators.problem(file).general_error("schemas is wrong", expected="a schema for every table")
+        raise json_files.errors(file).general_error("schemas is wrong", expected="a schema for every table")
+    return loaded
 
 
 # Files next to a document -----------------------------------------------------------------------
@@ -483,53 +321,40 @@ class PartIntervals(Struct):
         return [interval.end_us for interval in self.intervals]
 
     def dump(self) -> bytes:
-        rows = [astuple(interval) for interval in self.intervals]
-        marks = [_mark_row(mark) for mark in self.marks]
-        return dump({"intervals": rows, "marks": marks})
+        return dump({"intervals": self.intervals, "marks": [_mark_row(mark) for mark in self.marks]})
 
 
 def _mark_row(mark: IntervalMark) -> list[int]:
     return [mark.end_us, mark.samples, mark.offset, mark.begin, *astuple(mark.digest)]
 
 
-def _marked(end_us: int, samples: int, offset: int, begin: int, *digest: int) -> IntervalMark:
-    return IntervalMark(end_us, samples, offset, begin, IntervalDigest(*digest))
+class _StoredIntervals(Struct, forbid_unknown_fields=True):
+    """Intervals, and of marks end, samples, offset, begin, and digests of samples and events."""
+
+    intervals: list[Interval]
+    marks: list[tuple[Int64, Int64, Int64, Int64, Int64, Int64, Int64]]
 
 
-_INTERVAL = FixedTuple(
-    (WHOLE, Nullable(Number()), MAYBE_TEXT, MAYBE_WHOLE, COUNT),
-    "end, seconds, flag, samples and layer",
-    Interval,
-)
-_MARK = FixedTuple((WHOLE,) * 7, "end, samples, offset, begin, and digests of samples and events", _marked)
-_INTERVALS = RowLists({"intervals": _INTERVAL, "marks": _MARK}, PartIntervals)
-_OF_FILE = (MAYBE_TEXT, TEXT, TEXT, MAYBE_WHOLE)
-_RESET = (TEXT, WHOLE, TEXT, TEXT, TEXT)
-_INVENTORY = (
-    *(MAYBE_TEXT, TEXT, TEXT, MAYBE_WHOLE, MAYBE_WHOLE, TEXT, TEXT, TEXT, WHOLE),
-    *(MAYBE_WHOLE,) * 5,
-    MAYBE_TEXT,
-    *(MAYBE_WHOLE,) * 3,
-    Nullable(Number()),
-)
+_INTERVALS = msgspec.json.Decoder(_StoredIntervals)
 #: Rows of files next to a document.
 _ROWS = {
-    PROBLEMS: FixedTuple((*_OF_FILE, *_OF_FILE), "a row of the table problem", Problem),
-    RESETS: FixedTuple(_RESET, "system, time, table, subject and evidence"),
-    INVENTORY: FixedTuple(_INVENTORY, "a row of the table inventory", InventoryRow),
+    name: msgspec.json.Decoder(
+        msgspec.defstruct("Rows", [("rows", list[row])], forbid_unknown_fields=True)  # type: ignore[valid-type]
+    )
+    for name, row in ((PROBLEMS, Problem), (RESETS, Reset), (INVENTORY, InventoryRow))
 }
-_LISTS = {name: RowLists({"rows": row}) for name, row in _ROWS.items()}
 
 
 def load_intervals(data: bytes, file: str) -> PartIntervals:
     """Parse the intervals or marks of a part. Raises InputError if zlens cannot have written them."""
-    intervals: PartIntervals = _INTERVALS.load(data, file)
-    return intervals
+    stored = json_files.load(_INTERVALS, data, file)
+    marks = [IntervalMark(*mark[:4], IntervalDigest(*mark[4:])) for mark in stored.marks]
+    return PartIntervals(stored.intervals, marks)
 
 
 def load_rows(data: bytes, file: str, name: str) -> list[Any]:
     """Parse the rows of PROBLEMS, RESETS or INVENTORY; raises as `load_intervals`."""
-    rows: list[Any] = _LISTS[name].load(data, file)["rows"]
+    rows: list[Any] = json_files.load(_ROWS[name], data, file).rows  # type: ignore[attr-defined]
     return rows
 
 
@@ -537,12 +362,16 @@ def dump_schema(columns: tuple[RawColumn, ...]) -> bytes:
     return dump({"columns": [[column.name, column.type, column.unit, column.text] for column in columns]})
 
 
-_TYPE = Choice(TYPES)
-_COLUMN = FixedTuple((TEXT, _TYPE, TEXT, TEXT), "name, type, unit and text", RawColumn)
-_SCHEMA = Spec((Key("columns", ListOf(_COLUMN, 1, into=tuple)),))
+class _StoredSchema(Struct, forbid_unknown_fields=True):
+    columns: Annotated[
+        list[tuple[Text, Annotated[str, one_of(TYPES)], Text, Text]],
+        Meta(min_length=1, max_length=100_000),
+    ]
+
+
+_SCHEMA = msgspec.json.Decoder(_StoredSchema)
 
 
 def load_schema(data: bytes, file: str) -> tuple[RawColumn, ...]:
     """Parse the columns of a table. Raises InputError if zlens cannot have written them."""
-    loaded: dict[str, tuple[RawColumn, ...]] = validators.load_checked(data, file, _SCHEMA)
-    return loaded["columns"]
+    return tuple(RawColumn(*column) for column in json_files.load(_SCHEMA, data, file).columns)

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any
 
-from msgspec import Struct, field, to_builtins
-from msgspec.structs import astuple
+from msgspec import Meta, Struct, field, to_builtins
+from msgspec.json import Decoder
+from msgspec.structs import asdict
 
 from zlens.errors import InputError, QueryError
-from zlens.inputs.identity import IdentityRange, KnownSystem
-from zlens.lake import file_names, validators
-from zlens.lake.validators import COUNT, KEY, MOMENTS, SHA256, TEXT, WHOLE, list_of, map_of
+from zlens.inputs.identity import KnownSystem
+from zlens.lake import file_names, json_files
+from zlens.lake.json_files import Key, Moments, Sha256
 from zlens.schema import document
-from zlens.schema.validators import Boolean, DocumentErrors, FixedTuple, Integer, Key, MapOf, Spec, Text
+from zlens.schema.structs import Count, Int64, Text
+from zlens.schema.validators import DocumentErrors
 from zlens.schema.wording import phrase
 
 VERSION = 2
@@ -23,49 +24,51 @@ VERSION = 2
 #: measures without raw data stay, marked as computed by earlier rules.
 RULES = 3
 
+_Date = Annotated[str, Meta(pattern=r"^\d{4}-\d\d-\d\d\Z", title="a date")]
 
-class BoundaryRef(Struct):
+
+class BoundaryRef(Struct, forbid_unknown_fields=True):
     """Reference to the document of a part's boundary."""
 
-    key: str
-    sha256: str
+    key: Key
+    sha256: Sha256
 
 
-class InputPart(Struct):
+class InputPart(Struct, forbid_unknown_fields=True):
     """One system of one input. Times in microseconds since 1970, UTC.
 
     `document` and `place` locate the list of its files; `open_us` are the first and last time of rows whose
     interval ends in a later input.
     """
 
-    system: str
-    document: str
-    place: int
-    first_us: int | None = None
-    last_us: int | None = None
-    first_end_us: int | None = None
-    last_end_us: int | None = None
+    system: Text
+    document: Key
+    place: Count
+    first_us: Int64 | None = None
+    last_us: Int64 | None = None
+    first_end_us: Int64 | None = None
+    last_end_us: Int64 | None = None
     #: Samples of its first interval, for sources whose records of one interval may be in several inputs.
-    first_samples: int = 0
-    open_us: tuple[int, int] | None = None
+    first_samples: Count = 0
+    open_us: Moments | None = None
     #: First and last interval end of all rows, if record types have their own intervals.
-    records_us: tuple[int, int] | None = None
+    records_us: Moments | None = None
     local_time: bool = False
     #: Whether differences continue from one input to the next.
     joined: bool = False
     seam: BoundaryRef | None = None
     #: The sources of its rows, if they differ from the input's.
-    sources: list[str] = field(default_factory=list)
+    sources: list[Text] = field(default_factory=list)
     #: False: its raw tables were removed; data that its neighbors need remain.
     raw: bool = True
     #: Digest of its tables and their schemas; empty: not written yet.
-    tables: str = ""
+    tables: Key = ""
     #: Start times and machines that it ran on; empty if unknown.
-    machines: list[tuple[int, str]] = field(default_factory=list)
+    machines: list[tuple[Int64, Text]] = field(default_factory=list)
     #: Identity of the system in its records; empty if they contain none.
-    identity_ranges: list[IdentityRange] = field(default_factory=list)
+    identity_ranges: list[tuple[Int64, Int64, Mapping[Text, Text]]] = field(default_factory=list)
     #: Name in the records, if the lake has another system of that name.
-    recorded_name: str | None = None
+    recorded_name: Text | None = None
 
     @property
     def order(self) -> tuple[int, int, int]:
@@ -95,23 +98,46 @@ class InputPart(Struct):
         return (min(ends), max(ends)) if ends else None
 
 
-class LakeInput(Struct):
-    """An imported file."""
-
-    sha256: str
-    path: str
-    bytes: int
-    source: str
-    leap: int
-    added_us: int
+class _InputFacts(Struct, forbid_unknown_fields=True):
+    sha256: Sha256
+    path: Text
+    bytes: Count
+    source: Text
+    leap: Int64
+    added_us: Int64
     #: SHA-256 of each document by its key.
-    documents: dict[str, str] = field(default_factory=dict)
-    parts: dict[str, InputPart] = field(default_factory=dict)
+    documents: dict[Annotated[Key, Meta(title="a text of up to 1,000 characters")], Sha256] = field(
+        default_factory=dict
+    )
     #: Removed systems of the file.
-    forgotten: list[str] = field(default_factory=list)
+    forgotten: list[Text] = field(default_factory=list)
 
 
-class DayRollup(Struct):
+class LakeInput(_InputFacts):
+    """An imported file, with its parts by system."""
+
+    parts: dict[str, InputPart] = field(default_factory=dict)
+
+
+class StoredInput(_InputFacts, kw_only=True):
+    """An input in a file."""
+
+    parts: list[InputPart]
+
+    def checked(self, where: str, problem: DocumentErrors) -> LakeInput:
+        """Return the input. Raises an error of `problem` if its parts are inconsistent."""
+        added = LakeInput(**asdict(self) | {"parts": {part.system: part for part in self.parts}})
+        if (
+            len(added.parts) < len(self.parts)
+            or {part.document for part in self.parts} - self.documents.keys()
+        ):
+            raise problem.general_error(
+                f"{where}.parts is wrong", expected="every system once, with its document"
+            )
+        return added
+
+
+class DayRollup(Struct, array_like=True, forbid_unknown_fields=True):
     """Measures of one local day of a system, by hour and day.
 
     state    digest of the parts that they were computed from
@@ -120,24 +146,24 @@ class DayRollup(Struct):
     rules    version of the rules that computed them (RULES)
     """
 
-    system: str
-    day: str
-    state: str
-    sha256: str
-    lost: int
-    rules: int
+    system: Text
+    day: _Date
+    state: Key
+    sha256: Sha256
+    lost: Count
+    rules: Count
 
 
-class ConsolidatedDay(Struct):
+class ConsolidatedDay(Struct, array_like=True, forbid_unknown_fields=True):
     """Measures of one local day of many systems in a few files, in addition to the files of each system.
 
     key      digest of the systems and of the states of their measures
     sha256   SHA-256 of the document that lists the files
     """
 
-    day: str
-    key: str
-    sha256: str
+    day: _Date
+    key: Key
+    sha256: Sha256
 
 
 class Manifest(Struct):
@@ -171,54 +197,53 @@ class Manifest(Struct):
         value: dict[str, Any] = {
             "zlens_lake": VERSION,
             "inputs": [input_facts(imported) for imported in self.inputs.values()],
-            "measures": [astuple(rollup) for _, rollup in sorted(self.rollups.items())],
-            "gathered": [astuple(gathered) for _, gathered in sorted(self.gathered.items())],
+            "measures": [rollup for _, rollup in sorted(self.rollups.items())],
+            "gathered": [gathered for _, gathered in sorted(self.gathered.items())],
             "retired": self.retired,
             "since": self.since,
         }
-        text = json.dumps(value, ensure_ascii=True, separators=(", ", ": "), allow_nan=False)
+        text = json.dumps(to_builtins(value), ensure_ascii=True, separators=(", ", ": "), allow_nan=False)
         # One line per input, for readable diffs.
         return text.replace(', {"sha256": ', ',\n{"sha256": ').encode() + b"\n"
 
 
+class _StoredManifest(Struct, forbid_unknown_fields=True):
+    zlens_lake: Annotated[int, Meta(ge=VERSION, le=VERSION)]
+    inputs: list[StoredInput]
+    retired: list[Text]
+    measures: list[DayRollup]
+    gathered: list[ConsolidatedDay]
+    since: dict[Text, Int64]
+
+
+_MANIFEST = Decoder(_StoredManifest)
+
+
 def load(data: bytes, file: str) -> Manifest:
     """Parse a manifest. Raises InputError if zlens cannot have written it."""
-    problem = validators.problem(file)
-    value = document.from_json(data, problem)
-    version = value.get("zlens_lake") if isinstance(value, dict) else None
-    if isinstance(version, int) and version != VERSION:
-        raise InputError(
-            f"this lake has version {version}",
-            file=file,
-            expected=f"version {VERSION}",
-            cure=phrase("lake_again"),
-        )
-    values = _MANIFEST.check(value, "", problem)
-    manifest = Manifest(retired=values["retired"], since=values["since"])
-    for number, entry in enumerate(values["inputs"], 1):
-        added = input_of(entry, f"inputs[{number}]", problem)
+    problem = json_files.errors(file)
+    try:
+        stored = json_files.load(_MANIFEST, data, file)
+    except InputError:
+        value = document.from_json(data, problem)
+        version = value.get("zlens_lake") if isinstance(value, dict) else None
+        if isinstance(version, int) and version != VERSION:
+            message = f"this lake has version {version}"
+            cure = phrase("lake_again")
+            raise InputError(message, file=file, expected=f"version {VERSION}", cure=cure) from None
+        raise
+    manifest = Manifest(retired=stored.retired, since=stored.since)
+    for number, entry in enumerate(stored.inputs, 1):
+        added = entry.checked(f"inputs[{number}]", problem)
         if added.sha256 in manifest.inputs:
             raise problem.general_error(f"inputs[{number}] is listed twice", expected="every input once")
         manifest.inputs[added.sha256] = added
-    for rollup in values["measures"]:
-        manifest.rollups[rollup.system, rollup.day] = rollup
-    for gathered in values["gathered"]:
-        manifest.gathered[gathered.day] = gathered
+    manifest.rollups = {(rollup.system, rollup.day): rollup for rollup in stored.measures}
+    manifest.gathered = {gathered.day: gathered for gathered in stored.gathered}
     for path in manifest.retired:
         if not file_names.is_own(path):
             raise problem.value("retired", path, "names of files of this lake")
     return manifest
-
-
-def input_of(entry: dict[str, Any], where: str, problem: DocumentErrors) -> LakeInput:
-    """Return an input from its checked values. Raises an error of `problem` if its parts are inconsistent."""
-    parts: list[InputPart] = entry.pop("parts")
-    added = LakeInput(**entry, parts={part.system: part for part in parts})
-    if len(added.parts) < len(parts) or {part.document for part in parts} - added.documents.keys():
-        raise problem.general_error(
-            f"{where}.parts is wrong", expected="every system once, with its document"
-        )
-    return added
 
 
 def known_systems(inputs: Iterable[LakeInput]) -> tuple[KnownSystem, ...]:
@@ -235,58 +260,3 @@ def input_facts(imported: LakeInput) -> dict[str, Any]:
     """Return the values of an input for the manifest."""
     values: dict[str, Any] = to_builtins(imported)
     return values | {"parts": [*values["parts"].values()]}
-
-
-_IDENTITY_RANGE = FixedTuple((WHOLE, WHOLE, map_of(TEXT)), "from, to and the components")
-_PART = Spec(
-    (
-        Key("system", TEXT),
-        Key("document", KEY),
-        Key("place", COUNT),
-        *(Key(name, WHOLE, default=None) for name in ("first_us", "last_us", "first_end_us", "last_end_us")),
-        Key("first_samples", COUNT, default=0),
-        Key("open_us", MOMENTS, default=None),
-        Key("records_us", MOMENTS, default=None),
-        Key("local_time", Boolean()),
-        Key("joined", Boolean()),
-        Key("seam", Spec((Key("key", KEY), Key("sha256", SHA256)), BoundaryRef), default=None),
-        Key("sources", list_of(TEXT)),
-        Key("raw", Boolean()),
-        Key("tables", KEY),
-        Key("machines", list_of(FixedTuple((WHOLE, TEXT), "time and machine"))),
-        Key("identity_ranges", list_of(_IDENTITY_RANGE)),
-        Key("recorded_name", TEXT, default=None),
-    ),
-    InputPart,
-)
-#: Schema of an input.
-INPUT = Spec(
-    (
-        Key("sha256", SHA256),
-        Key("path", TEXT),
-        Key("bytes", COUNT),
-        Key("source", TEXT),
-        Key("leap", WHOLE),
-        Key("added_us", WHOLE),
-        Key("documents", MapOf(SHA256, 0, names=file_names.KEY)),
-        Key("forgotten", list_of(TEXT)),
-        Key("parts", list_of(_PART)),
-    )
-)
-_DAY = Text(10, 10, re.compile(r"\d{4}-\d\d-\d\d"), "a date")
-_ROLLUP = FixedTuple(
-    (TEXT, _DAY, KEY, SHA256, COUNT, COUNT),
-    "system, day, state, SHA-256, lost intervals and rules",
-    DayRollup,
-)
-_GATHERED = FixedTuple((_DAY, KEY, SHA256), "day, key and SHA-256", ConsolidatedDay)
-_MANIFEST = Spec(
-    (
-        Key("zlens_lake", Integer(VERSION, VERSION)),
-        Key("inputs", list_of(INPUT)),
-        Key("retired", list_of(TEXT)),
-        Key("measures", list_of(_ROLLUP)),
-        Key("gathered", list_of(_GATHERED)),
-        Key("since", map_of(WHOLE)),
-    )
-)

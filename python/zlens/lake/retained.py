@@ -6,22 +6,24 @@ Interval ends are stored in integer seconds, as runs of equal steps: a day by th
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from functools import cached_property
+from typing import Annotated, NamedTuple
 
-from msgspec import Struct, field
+from msgspec import Meta, Struct
 
-from zlens.lake.validators import TEXT, WHOLE, list_of
-from zlens.schema.validators import FixedTuple, Integer, Key, Spec
+from zlens.schema.structs import Int64, Text
 
 _SECOND_US = 1_000_000
+_Positive = Annotated[int, Meta(ge=1, le=2**63 - 1)]
+_Names = list[Text]
 
 
 class EndRun(NamedTuple):
     """Run of interval ends at equal steps, in seconds since 1970."""
 
-    first: int
-    step: int
-    length: int
+    first: Int64
+    step: _Positive
+    length: _Positive
 
     def has(self, second: int) -> bool:
         """Return whether one of the ends is this second."""
@@ -29,45 +31,50 @@ class EndRun(NamedTuple):
         return rest == 0 and 0 <= index < self.length
 
 
-class Retained(Struct):
+_Run = Annotated[EndRun, Meta(title="first end, step and length")]
+
+
+class Retained(Struct, dict=True, forbid_unknown_fields=True):
     """Intervals and raw tables that the measures of one day of a system retain.
 
-    feeds   measures whose rows come from each raw table; if there are none, all measures that read it
-    ends    ends of the intervals with rows, by source and measure
+    feeds   raw tables grouped by the measures whose rows come from them; if there are none, by all measures
+            that read them
+    ends    ends of the intervals with rows, by source and measures with equal ones
     """
 
-    feeds: dict[str, list[str]] = field(default_factory=dict)
-    ends: dict[tuple[str, str], list[EndRun]] = field(default_factory=dict)
+    feeds: list[Annotated[tuple[_Names, _Names], Meta(title="measures and the tables that they read")]]
+    ends: list[Annotated[tuple[Text, _Names, list[_Run]], Meta(title="source, measures and runs")]]
+
+    @cached_property
+    def measures_by_table(self) -> dict[str, list[str]]:
+        return {table: measures for measures, tables in self.feeds for table in tables}
+
+    @cached_property
+    def _runs(self) -> dict[tuple[str, str], list[EndRun]]:
+        return {(source, measure): runs for source, measures, runs in self.ends for measure in measures}
 
     def measures(self, table: str, source: str, end_us: int) -> list[str]:
         """Return the measures that have rows of an interval of a raw table."""
         second = _second(end_us)
         return [
             measure
-            for measure in self.feeds.get(table, ())
-            if any(run.has(second) for run in self.ends.get((source, measure), ()))
+            for measure in self.measures_by_table.get(table, ())
+            if any(run.has(second) for run in self._runs.get((source, measure), ()))
         ]
-
-    def facts(self) -> dict[str, Any]:
-        """Return the JSON value: tables grouped by equal measures, and measures grouped by equal ends."""
-        tables: dict[tuple[str, ...], list[str]] = {}
-        for table, measures in sorted(self.feeds.items()):
-            tables.setdefault(tuple(measures), []).append(table)
-        measures_by_ends: dict[tuple[str, tuple[EndRun, ...]], list[str]] = {}
-        for (source, measure), runs in sorted(self.ends.items()):
-            measures_by_ends.setdefault((source, tuple(runs)), []).append(measure)
-        return {
-            "feeds": [[list(measures), names] for measures, names in tables.items()],
-            "ends": [
-                [source, names, [list(run) for run in runs]]
-                for (source, runs), names in measures_by_ends.items()
-            ],
-        }
 
 
 def retained(feeds: Mapping[str, list[str]], ends_us: Mapping[tuple[str, str], Iterable[int]]) -> Retained:
     """Return a `Retained` of the measures that read each raw table and of interval ends in microseconds."""
-    return Retained({**feeds}, {key: _runs(ends) for key, ends in ends_us.items()})
+    tables: dict[tuple[str, ...], list[str]] = {}
+    for table, measures in sorted(feeds.items()):
+        tables.setdefault(tuple(measures), []).append(table)
+    measures_by_ends: dict[tuple[str, tuple[EndRun, ...]], list[str]] = {}
+    for (source, measure), ends in sorted(ends_us.items()):
+        measures_by_ends.setdefault((source, tuple(_runs(ends))), []).append(measure)
+    return Retained(
+        [([*measures], names) for measures, names in tables.items()],
+        [(source, names, [*runs]) for (source, runs), names in measures_by_ends.items()],
+    )
 
 
 def _second(end_us: int) -> int:
@@ -84,21 +91,3 @@ def _runs(ends_us: Iterable[int]) -> list[EndRun]:
         else:
             runs.append(EndRun(second, 1, 1))
     return runs
-
-
-def _loaded(values: dict[str, Any]) -> Retained:
-    feeds = {table: [*measures] for measures, tables in values["feeds"] for table in tables}
-    ends = {(source, measure): [*runs] for source, measures, runs in values["ends"] for measure in measures}
-    return Retained(feeds, ends)
-
-
-_NAMES = list_of(TEXT)
-_RUN = FixedTuple((WHOLE, Integer(1), Integer(1)), "first end, step and length", EndRun)
-#: Schema in a document of measures.
-RETAINED = Spec(
-    (
-        Key("feeds", list_of(FixedTuple((_NAMES, _NAMES), "measures and the tables that they read"))),
-        Key("ends", list_of(FixedTuple((TEXT, _NAMES, list_of(_RUN)), "source, measures and runs"))),
-    ),
-    lambda **values: _loaded(values),
-)

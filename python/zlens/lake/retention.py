@@ -145,7 +145,7 @@ def _proof_of(lake: LakeFolder, removed: Removed, engine: ParquetEngine) -> Iter
             name = file_names.UNKNOWN if day is None else rollups.day_name(day)
             entry = entries[table, day] = Proof(part.system, table, [name], 0, 0, 0)
             entry.measures = sorted(
-                {name for day_retained in days for name in day_retained.feeds.get(table, ())}
+                {name for day_retained in days for name in day_retained.measures_by_table.get(table, ())}
             )
         entry.rows += rows
         if end_us is not None and has_length and entry.measures:

@@ -17,9 +17,10 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from msgspec import Struct
+from msgspec import Meta, Struct
+from msgspec.json import Decoder
 
 from zlens.catalog.layouts import SIM
 from zlens.errors import InputError, LakeError
@@ -27,14 +28,15 @@ from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import Progress, Source
 from zlens.lake import documents as document
-from zlens.lake import file_names, importer, lake_folder, validators
+from zlens.lake import file_names, importer, json_files, lake_folder
 from zlens.lake.importer import DecodingOptions, ImportResult
+from zlens.lake.json_files import Sha256
 from zlens.lake.lake_folder import LakeFolder, Staging
 from zlens.lake.location import is_lake, open_folder
-from zlens.lake.manifest import INPUT, LakeInput, Manifest, input_facts, input_of
+from zlens.lake.manifest import LakeInput, Manifest, StoredInput, input_facts
 from zlens.lake.parquet_engine import ParquetEngine
 from zlens.lake.table_writer import InputDraft
-from zlens.schema.validators import FixedTuple, Integer, Key, MapOf, Nullable, Spec
+from zlens.schema.structs import Count, Text
 from zlens.schema.wording import phrase
 
 #: Description of a staged input, written after all other files of the folder.
@@ -46,19 +48,18 @@ BATCH = 64
 _UNFINISHED = ".new-"
 _LARGEST = 256 * 1024**2
 _BLOCK = 1 << 20
-_STAGED = Spec(
-    (
-        Key("zlens_staged", Integer(VERSION, VERSION)),
-        Key("zone", Nullable(validators.TEXT), default=None),
-        Key("input", INPUT),
-        Key(
-            "files",
-            MapOf(
-                FixedTuple((validators.COUNT, validators.SHA256), "bytes and SHA-256"), 1, validators.LONGEST
-            ),
-        ),
-    )
-)
+
+
+class _StoredFacts(Struct, forbid_unknown_fields=True):
+    zlens_staged: Annotated[int, Meta(ge=VERSION, le=VERSION)]
+    input: StoredInput
+    files: Annotated[
+        dict[Text, Annotated[tuple[Count, Sha256], Meta(title="bytes and SHA-256")]], Meta(min_length=1)
+    ]
+    zone: Text | None = None
+
+
+_STAGED = Decoder(_StoredFacts)
 
 
 def stage(
@@ -330,9 +331,9 @@ class _StagedInput(Struct):
             raise InputError(
                 f"cannot be read: {error.strerror or error}", file=str(file), cure="stage the input again"
             ) from None
-        problem = validators.problem(str(file))
-        values = validators.load_checked(data, str(file), _STAGED)
-        staged = cls(path, values["zone"], input_of(values["input"], "input", problem), values["files"])
+        problem = json_files.errors(str(file))
+        stored = json_files.load(_STAGED, data, str(file))
+        staged = cls(path, stored.zone, stored.input.checked("input", problem), stored.files)
         documents = {
             f"{file_names.document_folder(staged.input.sha256, key)}/{document.NAME}"
             for key in staged.input.documents
@@ -351,7 +352,7 @@ class _StagedInput(Struct):
             "zlens_staged": VERSION,
             "zone": self.zone,
             "input": input_facts(self.input),
-            "files": {name: list(facts) for name, facts in self.files.items()},
+            "files": self.files,
         }
         (self.path / NAME).write_text(json.dumps(value, ensure_ascii=True, allow_nan=False), encoding="ascii")
         lake_folder.fsync_files([os.fspath(self.path / NAME)])
@@ -392,7 +393,7 @@ class _StagedInput(Struct):
             for part in document.load(data, str(name)).parts:
                 origins[part.info.system] = DecodingOptions(part.info.local_time, part.info.release == SIM)
         if origins.keys() != self.input.parts.keys():
-            problem = validators.problem(str(self.path / NAME))
+            problem = json_files.errors(str(self.path / NAME))
             raise problem.general_error("input.parts is wrong", expected="the systems of its documents")
         return origins
 

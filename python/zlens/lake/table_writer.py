@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from msgspec import Struct, field
-from msgspec.structs import astuple
 
 from zlens._native import ArrowTable
 from zlens.catalog import expressions
@@ -251,12 +250,12 @@ class InputWriter:
             if reader is not None and system in self.subjects:
                 for name in self._pieces(place, system, reader):
                     side[name] = ((folder / name).stat().st_size, lake_folder.digest(folder / name))
-        add(documents.INVENTORY, documents.dump({"rows": [astuple(row) for row in self.inventory]}))
+        add(documents.INVENTORY, documents.dump({"rows": self.inventory}))
         problems = [
             problem for problem in self.source.problems(complete=True) if problem.system in (None, *systems)
         ]
         if problems:
-            add(documents.PROBLEMS, documents.dump({"rows": [astuple(problem) for problem in problems]}))
+            add(documents.PROBLEMS, documents.dump({"rows": problems}))
         resets = [reset for reset in self.source.resets() if reset[0] in systems]
         if resets:
             add(documents.RESETS, documents.dump({"rows": resets}))

@@ -35,4 +35,9 @@ def from_json(data: bytes, problem: DocumentErrors) -> Any:
     try:
         return json.loads(data)
     except (ValueError, RecursionError):
-        raise problem.general_error("is not JSON", "write it again") from None
+        raise not_json(problem) from None
+
+
+def not_json(problem: DocumentErrors) -> ZlensError:
+    """Return the error of bytes that are not JSON."""
+    return problem.general_error("is not JSON", "write it again")

@@ -29,6 +29,11 @@ _CONVERTING = threading.RLock()
 #: Control characters, without the ends of lines and tabs.
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 Prose = Annotated[str, Meta(pattern=r"\S", title="a text")]
+#: Values of columns.
+Int64 = Annotated[int, Meta(ge=1 - 2**63, le=2**63 - 1)]
+Count = Annotated[int, Meta(ge=0, le=2**63 - 1)]
+Real = Annotated[float, Meta(ge=-1e15, le=1e15, title="a number")]
+Text = Annotated[str, Meta(max_length=100_000, title="a text of up to 100,000 characters")]
 
 
 def doc(text: str) -> Meta:
@@ -90,7 +95,7 @@ def convert(values: Mapping[str, Any], table: type[T], problem: DocumentErrors) 
         with _CONVERTING:
             return msgspec.convert(values, table, str_keys=True, dec_hook=_compile)
     except msgspec.ValidationError as error:
-        raise _find_error(values, table, "", problem) or problem.general_error(str(error)) from None
+        raise find_error(values, table, "", problem) or problem.general_error(str(error)) from None
 
 
 def attributes(value: object, *names: str) -> dict[str, Any]:
@@ -143,7 +148,8 @@ def describe(kind: Any) -> str:
         case origin if origin in (tuple, list, frozenset):
             return f"a list, each {describe(inner[0])}"
         case origin if issubclass(origin, Struct):
-            return "a table with " + ", ".join(one.encode_name for one in fields(origin))
+            names = ", ".join(one.encode_name for one in fields(origin))
+            return names if origin.__struct_config__.array_like else f"a table with {names}"
         case origin if origin is re.Pattern:
             return "a regular expression"
         case origin if origin is bool:
@@ -186,8 +192,8 @@ def _reason(value: Any, kind: Any) -> msgspec.ValidationError | None:
     return None
 
 
-def _find_error(value: Any, kind: Any, location: str, problem: DocumentErrors) -> ZlensError | None:
-    """Return the error of the first part of a value that does not fit its type."""
+def find_error(value: Any, kind: Any, location: str, problem: DocumentErrors) -> ZlensError | None:
+    """Return the error of the first part of a value that does not fit its type; None if it fits."""
     reason = _reason(value, kind)
     if reason is None:
         return None
@@ -195,28 +201,34 @@ def _find_error(value: Any, kind: Any, location: str, problem: DocumentErrors) -
     inner = get_args(plain)
     prefix = f"{location}." if location else ""
     parts: list[tuple[str, Any, Any]] = []
-    if isinstance(plain, type) and issubclass(plain, Struct) and isinstance(value, dict):
-        known = {one.encode_name: one for one in fields(plain)}
+    is_list = get_origin(plain) in (tuple, list, frozenset)
+    table = plain if isinstance(plain, type) and issubclass(plain, Struct) else None
+    if table is not None and table.__struct_config__.array_like:
+        is_list, inner = True, tuple(one.type for one in fields(table))
+    if table is not None and isinstance(value, dict):
+        known = {one.encode_name: one for one in fields(table)}
+        value = {name: entry for name, entry in value.items() if entry is not None or not problem.json}
         for name in value:
             if name not in known:
                 return problem.unknown(prefix + name, name, known)
         for name, field in known.items():
             if field.required and name not in value:
-                return missing_error(plain, name, location, problem)
+                return missing_error(table, name, location, problem)
         parts = [(prefix + name, entry, known[name].type) for name, entry in value.items()]
     elif get_origin(plain) is dict and isinstance(value, dict):
         for name in value:
             if _reason({name: None}, GenericAlias(dict, (inner[0], Any))):
-                return problem.value(prefix + name, name, describe(inner[0]))
+                where = f"a name in {location or problem.root}" if problem.json else prefix + name
+                return problem.value(where, name, describe(inner[0]))
         parts = [(prefix + name, entry, inner[1]) for name, entry in value.items()]
-    elif get_origin(plain) in (tuple, list, frozenset) and isinstance(value, list):
+    elif is_list and isinstance(value, list):
         kinds = inner if inner[1:] and inner[1] is not ... else (inner[0],) * len(value)
         if len(kinds) == len(value):
             parts = [
                 (f"{location}[{number}]", *part)
                 for number, part in enumerate(zip(value, kinds, strict=True), 1)
             ]
-    errors = (_find_error(entry, entry_kind, path, problem) for path, entry, entry_kind in parts)
+    errors = (find_error(entry, entry_kind, path, problem) for path, entry, entry_kind in parts)
     first_error = next((error for error in errors if error is not None), None)
     if first_error is None and parts and reason.__cause__ is not None:
         # The table itself rejects values that fit its keys.

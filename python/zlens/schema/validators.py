@@ -401,7 +401,6 @@ class FixedTuple(_Unparsed, frozen=True):
 
     of: tuple[Validator, ...]
     what: str
-    into: Callable[..., Any] = lambda *values: values
 
     def describe(self) -> str:
         return self.what
@@ -412,7 +411,7 @@ class FixedTuple(_Unparsed, frozen=True):
     def check(self, value: Any, where: str, problem: DocumentErrors) -> Any:
         if not isinstance(value, list) or len(value) != len(self.of):
             raise problem.value(where, value, self.describe())
-        return self.into(*_check_entries(self.of, value, where, problem))
+        return tuple(_check_entries(self.of, value, where, problem))
 
 
 def _check_entries(
@@ -427,34 +426,12 @@ def _check_entries(
     return [kind.check(entry, f"{where}[{at}]", problem) for at, (kind, entry) in enumerate(places, 1)]
 
 
-class Nullable(Struct, frozen=True):
-    """A value or null."""
-
-    of: Validator
-
-    def describe(self) -> str:
-        return f"{self.of.describe()}, or null"
-
-    def schema(self) -> dict[str, Any]:
-        return {"anyOf": [self.of.schema(), {"type": "null"}]}
-
-    def parse(self, text: str) -> Any:
-        return self.of.parse(text)
-
-    def check(self, value: Any, where: str, problem: DocumentErrors) -> Any:
-        return None if value is None else self.of.check(value, where, problem)
-
-
 class MapOf(_Unparsed, frozen=True):
-    """A table with user-defined names as keys and values of the same kind.
-
-    names   pattern that names must match
-    """
+    """A table with user-defined names as keys and values of the same kind."""
 
     of: Validator
     least: int = 1
     most: int = MOST
-    names: re.Pattern[str] | None = None
 
     def describe(self) -> str:
         count = "names" if self.most >= MOST else f"up to {self.most:,} names"
@@ -467,7 +444,7 @@ class MapOf(_Unparsed, frozen=True):
         if not isinstance(value, dict) or not self.least <= len(value) <= self.most:
             raise problem.value(where, value, self.describe())
         before = f"{where}." if where else ""
-        name = Text(1000, 0, self.names)
+        name = Text(1000)
         subject = f"a name in {where or problem.root}"
         return {
             name.check(key, subject, problem): self.of.check(entry, before + key, problem)

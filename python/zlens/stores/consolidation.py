@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from functools import partial
 
 from zlens.inputs.source import Progress
-from zlens.lake import file_names, lake_folder
+from zlens.lake import documents, file_names, lake_folder
 from zlens.lake.documents import ConsolidatedDocument, MeasuresDocument, MeasuresFile
 from zlens.lake.lake_folder import LakeFolder, Staging
 from zlens.lake.manifest import ConsolidatedDay, DayRollup, Manifest
@@ -111,10 +111,10 @@ def _write_day(
 ) -> ConsolidatedDay:
     """Write the files of a day; adds their staged paths to `staged_paths`."""
     key = _key(members)
-    documents = [(rollup, folder.measures(rollup)) for rollup in members]
-    schemas = _usual(document for _, document in documents)
+    stored = [(rollup, folder.measures(rollup)) for rollup in members]
+    schemas = _usual(document for _, document in stored)
     # Measures of earlier rules may have other columns; they stay in their own files.
-    matching = [pair for pair in documents if pair[1].schemas.items() <= schemas.items()]
+    matching = [pair for pair in stored if pair[1].schemas.items() <= schemas.items()]
     parts: dict[str, dict[str, MeasuresFile]] = {}
     for rollup, document in matching:
         for file in document.files:
@@ -132,7 +132,7 @@ def _write_day(
         staged_paths[file_names.gathered(table, day, key)] = path
     table_schemas = {file.table: schemas[file.table] for file in files}
     states = [(rollup.system, rollup.state) for rollup, _ in matching]
-    data = ConsolidatedDocument(states, table_schemas, files).dump()
+    data = documents.dump(ConsolidatedDocument(states, table_schemas, files))
     name = file_names.gathered_document(day, key)
     staged.write(name, data)
     staged_paths[name] = os.fspath(staged.path / name)
@@ -144,10 +144,10 @@ def measures_file(table: str, rows: int, size: int, path: str) -> MeasuresFile:
     return MeasuresFile(table, rows, size, lake_folder.digest(path), lake_folder.footer_digest(path))
 
 
-def _usual(documents: Iterable[MeasuresDocument]) -> dict[str, str]:
+def _usual(stored: Iterable[MeasuresDocument]) -> dict[str, str]:
     """Return the most common schema of each table."""
     counts: dict[str, Counter[str]] = {}
-    for document in documents:
+    for document in stored:
         for table, key in document.schemas.items():
             counts.setdefault(table, Counter())[key] += 1
     return {table: keys.most_common(1)[0][0] for table, keys in counts.items()}

@@ -288,7 +288,8 @@ class _RollupWriter:
             files = self._files.get((system, day), [])
             schemas = {file.table: self._schemas[file.table] for file, _ in files}
             stored = [file for file, _ in files]
-            data = MeasuresDocument(sorted(inputs[day]), schemas, stored, self._retained[system, day]).dump()
+            document = MeasuresDocument(sorted(inputs[day]), schemas, stored, self._retained[system, day])
+            data = documents.dump(document)
             name = file_names.measures_document(*entry_key)
             self.staged.write(name, data)
             staged_paths[name] = os.fspath(self.staged.path / name)
