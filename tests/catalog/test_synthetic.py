@@ -174,7 +174,7 @@ def test_synthetic_layout_needs_real_record_file(own: Path) -> None:
 
 
 def test_real_layout_cannot_use_synthetic_release(own: Path, tmp_path: Path) -> None:
-    text = (layouts.monitor_root() / "d00r02.toml").read_text(encoding="utf-8")
+    text = (layouts.MONITOR_FOLDER / "d00r02.toml").read_text(encoding="utf-8")
     path = tmp_path / "d00r02.toml"
     path.write_text(text.replace('release = "5.3"', 'release = "zlens-sim"'), encoding="utf-8")
     assert any("and only it" in finding.what for finding in check.check_file(path, "7.3"))

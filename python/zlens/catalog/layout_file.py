@@ -30,6 +30,11 @@ from zlens.schema.validators import DocumentErrors
 _CURE = "correct the file or import the pages again"
 
 
+#: Keys that a source can state for all its layouts.
+_Status = Annotated[str | None, doc("how well it is known, if its source does not say that")]
+_Complete = Annotated[bool | None, doc("whether all its fields are known, if its source does not say that")]
+
+
 class _Match(FactTable, frozen=True):
     field: Annotated[str, doc("a field of an entry")]
     hex: Annotated[str, doc("its value")]
@@ -42,9 +47,7 @@ class LayoutSource(SourcedTable, frozen=True, kw_only=True):
 
 
 class _Section(SectionKeys, frozen=True, kw_only=True):
-    status: Annotated[  # type: ignore[assignment]
-        str | None, doc("how well it is known, if its source does not say that")
-    ] = None
+    status: _Status = None  # type: ignore[assignment]
     length: Annotated[Size | None, doc("the length of an entry")] = None
     offset: Annotated[Size | str | None, doc("where it begins: a number, or its field")] = None
     stride: Annotated[Size | str | None, doc("from entry to entry: a number, or its field")] = None
@@ -58,12 +61,8 @@ class _Section(SectionKeys, frozen=True, kw_only=True):
 
 
 class _Layout(LayoutKeys, frozen=True, kw_only=True):
-    complete: Annotated[  # type: ignore[assignment]
-        bool | None, doc("whether all its fields are known, if its source does not say that")
-    ] = None
-    status: Annotated[  # type: ignore[assignment]
-        str | None, doc("how well it is known, if its source does not say that")
-    ] = None
+    complete: _Complete = None  # type: ignore[assignment]
+    status: _Status = None  # type: ignore[assignment]
     section: Annotated[tuple[_Section, ...], doc("its sections")] = ()
 
 
@@ -134,7 +133,7 @@ def _head(table: RecordTable, pack: str, path: str) -> RecordInfo:
 
 def _synthetic(table: SyntheticTable, path: str, problem: DocumentErrors) -> RecordFile:
     """Return a record with zlens' own layout, completed by what the record's file says."""
-    beside = layouts.monitor_root() / Path(path).name
+    beside = layouts.MONITOR_FOLDER / Path(path).name
     if not beside.is_file():
         record = layouts.record_of_file(beside.name)
         cure = "describe the record in records/ first"
