@@ -76,3 +76,5 @@ def test_rmfcpu_has_one_row_per_interval(demo_folder: Path) -> None:
         text = opened.report("rmfcpu")
     times = [line[:8] for line in lines(text, "System") if re.match(r"\d\d:", line)]
     assert times == ["08:45:00", "09:00:00", "09:15:00", "09:30:00"]
+    # 1.11 of SMF and V1R11 of RMF are the same release.
+    assert text.splitlines()[5].split('"')[-1].split() == ["z/OS", "V1R11"]
