@@ -14,7 +14,9 @@ import pytest
 from msgspec.structs import replace
 
 import zlens
+from zlens import demo
 from zlens.catalog.reports import definition
+from zlens.inputs.options import Options, parse_zone
 from zlens.reports.rows import rows_sql
 
 SAMPLE = Path(__file__).resolve().parents[2].parent / "shared/samples/rmf/rmf-postprocessor-cpu-small.xml"
@@ -65,3 +67,14 @@ def test_rmfcpu_without_data() -> None:
 
     with fake([FakeSource([system()], [])]) as opened:
         assert "This input has no data for this report" in opened.report("rmfcpu")
+
+
+def test_rmfcpu_has_one_row_per_interval(demo_folder: Path) -> None:
+    """SMF 70 and the Postprocessor's XML describe the same intervals of the demo's z/OS."""
+    files = [demo_folder / demo.SMF_NAME, demo_folder / demo.RMF_NAME]
+    with zlens.open(files, options=Options(tz=parse_zone(demo.ZONE))) as opened:
+        text = opened.report("rmfcpu")
+    times = [line[:8] for line in lines(text, "System") if re.match(r"\d\d:", line)]
+    assert times == ["08:45:00", "09:00:00", "09:15:00", "09:30:00"]
+    # 1.11 of SMF and V1R11 of RMF are the same release.
+    assert text.splitlines()[5].split('"')[-1].split() == ["z/OS", "V1R11"]

@@ -154,9 +154,9 @@ def _synthetic(table: SyntheticTable, path: str, problem: DocumentErrors) -> Rec
         table.subject_kind or real.subject_kind,
         table.reset_on or real.reset_on,
     )
-    made = _layout(layout, info, subject, "", problem)
-    sections |= {section.name: section for section in made.sections}
-    return RecordFile(info, *subject, (replace(made, sections=tuple(sections.values())),))
+    own = _layout(layout, info, subject, "", problem)
+    sections |= {section.name: section for section in own.sections}
+    return RecordFile(info, *subject, (replace(own, sections=tuple(sections.values())),))
 
 
 def _extended(base: Iterable[MonitorField], own: tuple[MonitorField, ...]) -> tuple[MonitorField, ...]:

@@ -27,6 +27,8 @@ _BUCKETS = 'zlens sql LAKE -q "FROM load_hour"'.replace(" ", _HARD)
 #: Sources that record a release of z/VM by its number.
 _ZVM = ("zvm-monitor", "listing", "listing-means")
 _LEVEL = re.compile(r"\d+(\.\d+)+\Z")
+#: A release of z/OS as RMF writes it.
+_RMF_LEVEL = re.compile(r"z/OS V0*(\d+)R0*(\d+)\Z")
 
 
 def program() -> str:
@@ -81,8 +83,11 @@ def _machine(block: Block) -> str:
 
 
 def level(block: Block) -> str:
-    """Return the releases of its systems: `z/VM V.6.3.0`, `z/OS 3.1`; product names stay unchanged."""
-    return ", ".join(dict.fromkeys(filter(None, map(_level, block.systems))))
+    """Return the releases of its systems, each once: `z/VM V.6.3.0`, `z/OS 3.1`; product names stay unchanged."""
+    levels: dict[str, str] = {}
+    for text in filter(None, map(_level, block.systems)):
+        levels.setdefault(_RMF_LEVEL.sub(r"z/OS \1.\2", text), text)
+    return ", ".join(levels.values())
 
 
 def _level(system: dict[str, style.Value]) -> str:
