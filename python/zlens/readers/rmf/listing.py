@@ -89,7 +89,6 @@ class RmfTextSource(RmfXmlSource):
         self.tables = {table.name: [PreciseTable(rows)] for table, rows in self._stored if len(rows)}
 
     def _read_file(self, file: RmfFile, step: Callable[[int], None]) -> None:
-        number = len(self._files) - 1
         duplicate_times: Counter[str] = Counter()
         with open(file.path, "rb") as stream:
             file.size = os.fstat(stream.fileno()).st_size
@@ -98,7 +97,7 @@ class RmfTextSource(RmfXmlSource):
                 self._facts,
                 self._converters,
                 file.notes,
-                lambda report: self._keep(report, number, duplicate_times),
+                lambda report: self._keep(report, file, duplicate_times),
             )
             parser.read(stream, step)
         if not file.intervals:
@@ -324,7 +323,7 @@ class RmfListingParser:
         body.reset()
         body.interval = report
         body.begin("segment")
-        body.end_segment_name(self._page.segment if self._page is not None else self._title)
+        body.segment = self._page.segment if self._page is not None else self._title
         body.begin("part")
         if self._page is None:
             stored = "its lines are stored as text in rmf_other"

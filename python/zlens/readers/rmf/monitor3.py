@@ -13,13 +13,12 @@ from typing import Any
 
 from zlens.catalog import codes
 from zlens.inputs.options import Options
-from zlens.inputs.problems import Problem
 from zlens.inputs.source import Progress
 from zlens.inputs.unix_time import local_us
 from zlens.readers.rmf import values
 from zlens.readers.rmf.interval import ReportInterval
 from zlens.readers.rmf.problem_list import ProblemList
-from zlens.readers.rmf.source import MAX_GAPS, IntervalTimes, RmfSource, minute_text
+from zlens.readers.rmf.source import IntervalTimes, RmfSource, StoredInterval, minute_text
 from zlens.readers.rmf.xml_encoding import is_report
 
 NAME = "rmf3-xml"
@@ -111,15 +110,11 @@ class RmfMonitor3Source(RmfSource):
             return 0
         return round(1000 * seconds)
 
-    def _note_gaps(self, name: str, indexes: list[int], nominal: float) -> None:
-        super()._note_gaps(name, indexes, nominal)
-        for earlier, later in pairwise(indexes):
-            overlap = self._end[earlier] - self._start[later]
-            if overlap > _TOUCH_US and len(self._gaps) < MAX_GAPS:
-                file = self._files[self._file[later]].path
-                ends = f"{minute_text(self._end[earlier])} and {minute_text(self._end[later])}"
-                detail = (
-                    f"the ranges that end {ends} "
-                    f"overlap by {overlap / 1e6:,.0f} s; sums over both count that time twice"
-                )
-                self._gaps.append(Problem(name, self.name, file, None, None, "time", detail, None))
+    def _note_gaps(self, name: str, intervals: list[StoredInterval], nominal: float) -> None:
+        super()._note_gaps(name, intervals, nominal)
+        for earlier, later in pairwise(intervals):
+            overlap = earlier.times.end - later.times.begin
+            if overlap > _TOUCH_US:
+                ends = f"{minute_text(earlier.times.end)} and {minute_text(later.times.end)}"
+                detail = f"the ranges that end {ends} overlap by {overlap / 1e6:,.0f} s"
+                self._note_gap(name, later, "time", f"{detail}; sums over both count that time twice")
