@@ -36,7 +36,7 @@ class BoundaryUpdater:
         moves: dict[str, str],
     ) -> None:
         self.manifest = manifest
-        self.files = BoundaryFiles(lake, staged, engine, moves)
+        self.files = BoundaryFiles(lake.with_moves(moves), staged, engine, moves)
         self.retired: list[str] = []
 
     def update(self, systems: Iterable[tuple[str, str]]) -> None:
@@ -81,7 +81,7 @@ class BoundaryUpdater:
         self, pair: Pair, previous: BoundaryDocument | None, current: BoundaryDocument | None
     ) -> None:
         """Move replaced files out of their table's folder, and back when they are no longer replaced."""
-        for number, file in enumerate(self.files.document(pair).files):
+        for number, file in enumerate(self.files.lake.part_document(*pair).files):
             old, new = (
                 lake_folder.import_file_name(*pair, file, boundary) for boundary in (previous, current)
             )

@@ -226,8 +226,7 @@ def commit(
     updater.update((system, draft.input.source) for draft in drafts for system in draft.input.parts)
     lake_folder.fsync_files(path for name, path in staged_paths.items() if name not in synced)
     manifest.retired += [name for name in updater.retired if name not in manifest.retired]
-    lake.commit(manifest, staged, staged_paths)
-    lake.remove_retired(manifest)
+    lake.publish(manifest, staged, staged_paths)
 
 
 def find_system_conflict(inputs: Iterable[LakeInput], draft: LakeInput) -> LakeError | None:

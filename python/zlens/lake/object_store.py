@@ -211,11 +211,9 @@ class Remote(LakeFolder):
 
     # -- reading -------------------------------------------------------------------------------------
 
-    def read(self, name: str, sha256: str | None, moves: Mapping[str, str] | None = None) -> bytes:
-        if moves and name in moves:
-            return super().read(name, sha256, moves)
+    def read(self, name: str, sha256: str | None) -> bytes:
         self.fetch([name])
-        if sha256 is not None:
+        if sha256 is not None and name not in self.moves:
             try:
                 return super().read(name, sha256)
             except InputError:

@@ -74,9 +74,7 @@ def _forget(lake: LakeFolder, options: Options, dry_run: bool) -> RemovalResult:
             updater = BoundaryUpdater(lake, manifest, staged, engine, staged_paths)
             updater.update((part.system, imported.source) for imported, part in removed)
         lake_folder.fsync_files(staged_paths.values())
-        lake.retire(manifest, listed, staged_paths)
-        lake.commit(manifest, staged, staged_paths)
-        forgotten.waiting = lake.remove_retired(manifest)
+        forgotten.waiting = lake.publish(manifest, staged, staged_paths, listed)
         return forgotten
 
 
@@ -179,9 +177,7 @@ def _remove_raw(lake: LakeFolder, before_us: int, systems: set[str], proven: _Ch
         listed = lake.listed(manifest)
         for item in selection.removed:
             item.part.raw, item.part.seam = False, None
-        lake.retire(manifest, listed)
-        lake.commit(manifest, staged, {})
-        selection.forgotten.waiting = lake.remove_retired(manifest)
+        selection.forgotten.waiting = lake.publish(manifest, staged, {}, listed)
         selection.forgotten.proof = proven.forgotten.proof
         return selection.forgotten
 

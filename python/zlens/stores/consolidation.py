@@ -94,11 +94,9 @@ def _gather(folder: LakeFolder, days: list[str]) -> None:
                 if entry.day in current.gathered:
                     old |= folder.listed_gathered(current.gathered[entry.day]).keys()
                 current.gathered[entry.day] = entry
-                committed |= folder.listed_gathered(entry, staged_paths).keys()
+                committed |= folder.with_moves(staged_paths).listed_gathered(entry).keys()
             staged_paths = {name: path for name, path in staged_paths.items() if name in committed}
-            folder.retire(current, old, staged_paths)
-            folder.commit(current, staged, staged_paths)
-            folder.remove_retired(current)
+            folder.publish(current, staged, staged_paths, old)
 
 
 def _write_day(

@@ -165,13 +165,11 @@ def _compute(into: LakeFolder, group: list[_StaleDays]) -> list[RollupResult]:
                     rolled.days.append(entry.day)
                 committed |= {
                     name for entry in entries if current.rollups.get((entry.system, entry.day)) == entry
-                    for name in into.listed_measures(entry, staged_paths)
+                    for name in into.with_moves(staged_paths).listed_measures(entry)
                 }  # fmt: skip
             staged_paths = {name: path for name, path in staged_paths.items() if name in committed}
             old = {name for entry in replaced for name in into.listed_measures(entry)}
-            into.retire(current, old, staged_paths)
-            into.commit(current, staged, staged_paths)
-            into.remove_retired(current)
+            into.publish(current, staged, staged_paths, old)
         for one, rolled in zip(group, results, strict=True):
             rolled.days = sorted(set(rolled.days))
             rolled.lost = [item for item in work.lost if item.system in rolled.systems]
