@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
+from itertools import chain
 
 from zlens.catalog import expressions
 from zlens.catalog.raw_columns import RawColumn
@@ -77,14 +78,14 @@ class MeasuresTable:
             return "true"
         conditions = []
         for (low, high), systems in by_bounds.items():
-            parts = [f"system IN ({', '.join(map(expressions.literal, systems))})"]
+            parts = [_systems_sql(systems)]
             parts += [f"epoch_us({BUCKET_END}) > {low}"] if low is not None else []
             parts += [f"epoch_us({BUCKET_END}) <= {high}"] if high is not None else []
             conditions.append(" AND ".join(parts))
         return " OR ".join(f"({condition})" for condition in conditions)
 
 
-def _systems_sql(systems: tuple[str, ...] | None) -> str:
+def _systems_sql(systems: Sequence[str] | None) -> str:
     return "true" if systems is None else f"system IN ({', '.join(map(expressions.literal, systems))})"
 
 
@@ -102,7 +103,7 @@ class _RollupTables(Mapping[str, list[RawTable]]):
         self._rollups = rollups
         self._gathered = gathered
         self._bounds = bounds
-        self._schemas: dict[str, tuple[RawColumn, ...]] = {}
+        self._schema = cache(lake.schema)
 
     @cached_property
     def found(self) -> dict[str, list[RawTable]]:
@@ -133,9 +134,7 @@ class _RollupTables(Mapping[str, list[RawTable]]):
                 table(file.table, gathered.schemas[file.table]).add(path, file, only)
             for system in current:
                 del rollup_by_system[system]
-        for rollup in (
-            rollup for rollup_by_system in by_day.values() for rollup in rollup_by_system.values()
-        ):
+        for rollup in chain.from_iterable(of_day.values() for of_day in by_day.values()):
             stored = self._lake.measures(rollup)
             for file in stored.files:
                 name = file_names.measure_file(file.table, rollup.system, rollup.day, rollup.state)
@@ -144,11 +143,6 @@ class _RollupTables(Mapping[str, list[RawTable]]):
         for lake_table in tables.values():
             by_name.setdefault(lake_table.name, []).append(lake_table)
         return by_name
-
-    def _schema(self, key: str) -> tuple[RawColumn, ...]:
-        if key not in self._schemas:
-            self._schemas[key] = self._lake.schema(key)
-        return self._schemas[key]
 
     def _overlaps(self, rollup: DayRollup) -> bool:
         low, high = self._bounds.get(rollup.system, (None, None))
