@@ -24,7 +24,7 @@ from zlens.inputs.problems import Problem
 from zlens.inputs.source import Interval, InventoryRow, Progress, SystemInfo
 from zlens.inputs.unix_time import LATEST_US
 from zlens.readers import text_lines
-from zlens.readers.files import LOCAL_TIMES, TextSource, read_each, unknown_system
+from zlens.readers.files import LOCAL_TIMES, TextSource, unknown_system
 from zlens.readers.listing import headings, separated_cells
 from zlens.readers.listing.mail import restore_file
 from zlens.readers.listing.parser import ListingParser, ListingReport
@@ -66,12 +66,7 @@ def detect(first_bytes: bytes, size: int) -> bool:
 
 def open_files(paths: list[str], options: Options, progress: Progress | None = None) -> ListingSource:
     """Read listings. Raises InputError if none of the files has a row of a report."""
-    source = ListingSource(options.tz, options.date)
-    error = read_each(paths, source.read, source.refuse, progress)
-    source.finish()
-    if not source.systems:
-        raise error or source.no_rows_error(paths[0])
-    return source
+    return ListingSource(options.tz, options.date).read_files(paths, progress)
 
 
 def _columns(target: ListingTarget) -> tuple[RawColumn, ...]:
@@ -118,7 +113,6 @@ class ListingSource(TextSource):
         self.add(path, None, "changed", error.message)
 
     def read(self, path: str, step: Callable[[int], None]) -> None:
-        """Read a file. Raises OSError."""
         with open(path, "rb") as file:
             status = os.fstat(file.fileno())
             self._files[path] = status.st_size
@@ -234,7 +228,6 @@ class ListingSource(TextSource):
         return None if offset is None else round(offset.total_seconds())
 
     def finish(self) -> None:
-        """Build tables and systems."""
         for key, info in self._infos.items():
             ends = self._ends[key]
             times = sorted(ends)
@@ -262,8 +255,7 @@ class ListingSource(TextSource):
 
     # -- the source interface ------------------------------------------------------------------------
 
-    def no_rows_error(self, path: str) -> InputError:
-        """Return the error of listings without a row."""
+    def no_data(self, path: str) -> InputError:
         problem = next(iter(self._problems), None)
         return InputError(
             problem.detail if problem else "it has the header of a report and no row of its tables",

@@ -24,7 +24,7 @@ from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import Interval, InventoryRow, Progress, SystemInfo
 from zlens.inputs.unix_time import LATEST_US
-from zlens.readers.files import NO_END, TextSource, compare_repeat, read_each
+from zlens.readers.files import NO_END, TextSource, compare_repeat
 from zlens.readers.openmetrics.text import LONGEST_S, Descriptions, labels, number, sample
 from zlens.readers.row_tables import Row, RowTable, leading
 
@@ -55,16 +55,7 @@ def open_files(
     name: str, paths: list[str], options: Options, progress: Progress | None = None
 ) -> ScrapeSource:
     """Read scrapes of one of EXPORTERS. Raises InputError if none has a sample of a system."""
-    source = ScrapeSource(load_exporter(name), options)
-    error = read_each(paths, source.read, source.refuse, progress)
-    if not source.samples:
-        raise error or InputError(
-            f"it contains no sample of a {source.exporter.subject}",
-            file=paths[0],
-            expected=f"lines such as {source.exporter.example}",
-        )
-    source.finish()
-    return source
+    return ScrapeSource(load_exporter(name), options).read_files(paths, progress)
 
 
 class ScrapeSource(TextSource):
@@ -98,8 +89,11 @@ class ScrapeSource(TextSource):
     def refuse(self, path: str, error: InputError) -> None:
         self.note(path, None, "changed", error.message, None)
 
+    def no_data(self, path: str) -> InputError:
+        message = f"it contains no sample of a {self.exporter.subject}"
+        return InputError(message, file=path, expected=f"lines such as {self.exporter.example}")
+
     def read(self, path: str, step: Callable[[int], None]) -> None:
-        """Read a scrape."""
         descriptions = Descriptions()
         with open(path, "rb") as file:
             status = os.fstat(file.fileno())
@@ -246,7 +240,6 @@ class ScrapeSource(TextSource):
     # -- tables --------------------------------------------------------------------------------------
 
     def finish(self) -> None:
-        """Build the tables and the list of systems."""
         self._seen.clear()
         program = self.exporter
         rows: dict[str, dict[tuple[Any, ...], Row]] = {part: {} for part in program.parts}

@@ -64,7 +64,7 @@ def detect(first_bytes: bytes, size: int) -> bool:
 
 def open_files(paths: list[str], options: Options, progress: Progress | None = None) -> RmfTextSource:
     """Read the reports of all files."""
-    return RmfTextSource(options.tz, options.known).read(paths, progress)
+    return RmfTextSource(options.tz, options.known).read_files(paths, progress)
 
 
 class RmfTextSource(RmfXmlSource):
@@ -83,8 +83,8 @@ class RmfTextSource(RmfXmlSource):
     def _has_interval_row(self, report: ReportInterval) -> bool:
         return False
 
-    def _finish(self) -> None:
-        super()._finish()
+    def finish(self) -> None:
+        super().finish()
         # Missing tables are normal, because most files have one report.
         self.tables = {table.name: [PreciseTable(rows)] for table, rows in self._stored if len(rows)}
 

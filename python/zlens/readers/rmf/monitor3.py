@@ -34,7 +34,7 @@ def detect(first_bytes: bytes, size: int) -> bool:
 
 def open_files(paths: list[str], options: Options, progress: Progress | None = None) -> RmfMonitor3Source:
     """Read the reports of all files."""
-    return RmfMonitor3Source(options.tz, options.known).read(paths, progress)
+    return RmfMonitor3Source(options.tz, options.known).read_files(paths, progress)
 
 
 class RmfMonitor3Source(RmfSource):

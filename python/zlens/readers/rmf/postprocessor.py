@@ -31,7 +31,7 @@ def detect(first_bytes: bytes, size: int) -> bool:
 
 def open_files(paths: list[str], options: Options, progress: Progress | None = None) -> RmfXmlSource:
     """Read the reports of all files."""
-    return RmfXmlSource(options.tz, options.known).read(paths, progress)
+    return RmfXmlSource(options.tz, options.known).read_files(paths, progress)
 
 
 class RmfXmlSource(RmfSource):

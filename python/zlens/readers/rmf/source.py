@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import os
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
@@ -92,7 +92,7 @@ class StoredInterval(Struct):
         return self.times.length / 1000 if self.times.length else None
 
 
-class RmfSource(TextSource, ABC):
+class RmfSource(TextSource):
     """All RMF XML files of an input with one kind of report."""
 
     name: str
@@ -145,25 +145,27 @@ class RmfSource(TextSource, ABC):
 
     # -- reading ----------------------------------------------------------------------------------
 
-    def read(self, paths: list[str], progress: Progress | None) -> Self:
-        """Read files. Raises InputError if none of them contains a report."""
-        read_each(paths, self._read, self._refuse, progress)
+    def read_files(self, paths: list[str], progress: Progress | None) -> Self:
+        read_each(paths, self.read, self.refuse, progress)
         if not self._intervals:
-            first = next((file for file in self._files if file.refusal), self._files[0])
-            more = len(self._files) - 1
-            message = first.refusal or "the report has no readable interval"
-            if more:
-                message += f" (and {more:,} more file{'s' * (more > 1)} without an interval)"
-            path, offset = first.path, first.refusal_offset
-            raise InputError(message, file=path, offset=offset, expected=self.expected, cure=first.cure)
-        self._finish()
+            raise self.no_data(paths[0])
+        self.finish()
         return self
 
-    def _read(self, path: str, step: Callable[[int], None]) -> None:
+    def no_data(self, path: str) -> InputError:
+        first = next((file for file in self._files if file.refusal), self._files[0])
+        more = len(self._files) - 1
+        message = first.refusal or "the report has no readable interval"
+        if more:
+            message += f" (and {more:,} more file{'s' * (more > 1)} without an interval)"
+        path, offset = first.path, first.refusal_offset
+        return InputError(message, file=path, offset=offset, expected=self.expected, cure=first.cure)
+
+    def read(self, path: str, step: Callable[[int], None]) -> None:
         self._files.append(RmfFile(path, cure=self.cure))
         self._read_file(self._files[-1], step)
 
-    def _refuse(self, path: str, error: InputError) -> None:
+    def refuse(self, path: str, error: InputError) -> None:
         file = self._files[-1]
         file.refusal = error.message
         file.notes.add("changed", error.message, 0, lost=None)
@@ -399,7 +401,7 @@ class RmfSource(TextSource, ABC):
 
     # -- after reading ----------------------------------------------------------------------------
 
-    def _finish(self) -> None:
+    def finish(self) -> None:
         for _, stored in self._stored:
             stored.flush_rows()
         by_system: dict[str, list[StoredInterval]] = {}

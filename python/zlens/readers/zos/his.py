@@ -94,6 +94,7 @@ class HisRun(ConsoleMessage):
     # -- lines -----------------------------------------------------------------------------------------
 
     def parse_body(self, body: str, line: LogLine) -> bool:
+        """Parse the text of a line and return whether it belongs to this message."""
         if self._service is not None:
             return self._service_line(body)
         if self.start.id == COUNTERS and self._counter_line(body, line.offset):

@@ -99,6 +99,7 @@ class ProcessorDisplay(ConsoleMessage):
     # -- lines -----------------------------------------------------------------------------------------
 
     def parse_body(self, body: str, line: LogLine) -> bool:
+        """Parse the text of a line and return whether it belongs to this message."""
         if self.form is None:
             status = _STATUS.fullmatch(body)
             if status is not None:

@@ -23,7 +23,7 @@ from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import Interval, InventoryRow, Progress, SystemInfo
 from zlens.inputs.unix_time import LATEST_US
-from zlens.readers.files import TextSource, read_each, unknown_system
+from zlens.readers.files import TextSource, unknown_system
 from zlens.readers.row_tables import Row, RowTable, leading
 
 NAME = "cp-text"
@@ -63,12 +63,7 @@ def detect(first_bytes: bytes, size: int) -> bool:
 
 def open_files(paths: list[str], options: Options, progress: Progress | None = None) -> ConsoleSource:
     """Read responses. Raises InputError if no response has a known format."""
-    source = ConsoleSource(options.date)
-    error = read_each(paths, source.read, source.refuse, progress)
-    if not source.responses and not source.others:
-        raise error or source.nothing(paths[0])
-    source.take_identity_from([])
-    return source
+    return ConsoleSource(options.date).read_files(paths, progress)
 
 
 def _given_us(date: dt.date, stamp: str | None) -> int:
@@ -221,7 +216,7 @@ class ConsoleSource(TextSource):
             is_line_start = chunk.endswith(b"\n")
             offset += len(chunk)
 
-    def nothing(self, path: str) -> InputError:
+    def no_data(self, path: str) -> InputError:
         unread = next((problem for problem in self._problems if problem.kind == "no_layout"), None)
         return InputError(
             unread.detail if unread else "it contains no response to a supported CP command",
@@ -232,6 +227,9 @@ class ConsoleSource(TextSource):
         )
 
     # -- systems -------------------------------------------------------------------------------------
+
+    def finish(self) -> None:
+        self.take_identity_from([])
 
     def take_identity_from(self, others: Sequence[SystemInfo]) -> None:
         """Take name and time zone from the z/VM system of the input, if it has exactly one."""
