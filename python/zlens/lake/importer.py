@@ -18,13 +18,15 @@ from zlens.errors import InputError, LakeError
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import Progress, Source, SystemInfo
+from zlens.inputs.unix_time import time_range
 from zlens.lake import lake_folder
-from zlens.lake.boundaries import BoundaryUpdater
+from zlens.lake.boundaries import update_boundaries
 from zlens.lake.file_names import is_url
 from zlens.lake.lake_folder import LakeFolder, Staging, find_part_document
 from zlens.lake.location import is_lake, open_folder
 from zlens.lake.manifest import LakeInput, Manifest, known_systems
 from zlens.lake.parquet_engine import ParquetEngine
+from zlens.lake.part_boundary import BoundaryFiles
 from zlens.lake.table_writer import InputDraft, InputWriter
 from zlens.readers.linux import sysinfo_tree
 from zlens.readers.recognition import READERS, InputFiles, reader_module, recognize
@@ -200,8 +202,7 @@ def import_result(path: str, draft: InputDraft, source: Source, systems: list[st
         if problem.system is None or problem.system in systems
     ]
     infos = [info for info in source.systems if info.system in systems]
-    first_us = min((info.first_us for info in infos if info.first_us is not None), default=None)
-    last_us = max((info.last_us for info in infos if info.last_us is not None), default=None)
+    first_us, last_us = time_range(time for info in infos for time in (info.first_us, info.last_us))
     amounts = len(draft.tables), draft.rows, draft.bytes
     return ImportResult(path, draft.input.sha256, systems, first_us, last_us, *amounts, problems=problems)
 
@@ -222,10 +223,11 @@ def commit(
         else:
             manifest.inputs[draft.input.sha256] = draft.input
     synced = set(staged_paths)
-    updater = BoundaryUpdater(lake, manifest, staged, engine, staged_paths)
-    updater.update((system, draft.input.source) for draft in drafts for system in draft.input.parts)
+    systems = ((system, draft.input.source) for draft in drafts for system in draft.input.parts)
+    files = BoundaryFiles(lake, staged, engine, staged_paths)
+    retired = update_boundaries(manifest, files, systems)
     lake_folder.fsync_files(path for name, path in staged_paths.items() if name not in synced)
-    manifest.retired += [name for name in updater.retired if name not in manifest.retired]
+    manifest.retired += [name for name in retired if name not in manifest.retired]
     lake.publish(manifest, staged, staged_paths)
 
 

@@ -24,12 +24,12 @@ _EMPTY_SHA256, _EMPTY_FOOT = hashlib.sha256(b"").hexdigest(), hashlib.blake2b(b"
 
 
 class BoundaryFiles:
-    """The files of a lake, with those about to enter it, which are in `moves`."""
+    """The files of a lake, and those about to enter it (`moves`), to which boundaries are added."""
 
     def __init__(
         self, lake: LakeFolder, staged: Staging, engine: ParquetEngine, moves: dict[str, str]
     ) -> None:
-        self.lake = lake
+        self.lake = lake.with_moves(moves)
         self.staged = staged
         self.engine = engine
         self.moves = moves
