@@ -18,8 +18,11 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, TypeVar
+
+from msgspec import Struct
 
 from zlens.catalog.raw_columns import RawColumn
 from zlens.errors import InputError, LakeError, describe_write_error, is_disk_full
@@ -201,39 +204,33 @@ class LakeFolder:
 
     def listed(self, current: Manifest) -> dict[str, Listed]:
         """Return size and digest, if known, of every file listed in the manifest or its documents."""
-        files: dict[str, Listed] = {}
+        return {name: facts for _, find in self.listings(current) for name, facts in find().items()}
+
+    def listings(self, current: Manifest) -> Iterator[tuple[str, Callable[[], dict[str, Listed]]]]:
+        """Yield every input and day of measures in words, each with a function that returns its files."""
         for imported in current.inputs.values():
-            files.update(self.listed_of(imported))
+            yield f"of {imported.path}", partial(self.listed_of, imported)
         for rollup in current.rollups.values():
-            files.update(self.listed_measures(rollup))
+            yield f"measures of {rollup.system}, {rollup.day}", partial(self.listed_measures, rollup)
         for gathered in current.gathered.values():
-            files.update(self.listed_gathered(gathered))
-        return files
+            yield f"measures of many systems, {gathered.day}", partial(self.listed_measures, gathered)
 
     def measures(self, rollup: DayRollup) -> MeasuresDocument:
         """Return the document of a day's measures."""
-        name = file_names.measures_document(rollup.system, rollup.day, rollup.state)
-        return document.load_measures(self.read(name, rollup.sha256), self.absolute(name))
-
-    def listed_measures(self, rollup: DayRollup) -> dict[str, Listed]:
-        """Return the files of a day of measures."""
-        place = rollup.system, rollup.day, rollup.state
-        return {
-            file_names.measures_document(*place): (None, rollup.sha256),
-            **_listed_measures(self.measures(rollup), lambda table: file_names.measure_file(table, *place)),
-        }
+        data = self.read(rollup.document, rollup.sha256)
+        return document.load_measures(data, self.absolute(rollup.document))
 
     def gathered(self, entry: ConsolidatedDay) -> ConsolidatedDocument:
         """Return the document of a day's measures of many systems."""
-        name = file_names.gathered_document(entry.day, entry.key)
-        return document.load_gathered(self.read(name, entry.sha256), self.absolute(name))
+        return document.load_gathered(self.read(entry.document, entry.sha256), self.absolute(entry.document))
 
-    def listed_gathered(self, entry: ConsolidatedDay) -> dict[str, Listed]:
-        """Return the files of a day of measures of many systems."""
-        place = entry.day, entry.key
+    def listed_measures(self, entry: DayRollup | ConsolidatedDay) -> dict[str, Listed]:
+        """Return the files of a day of measures of one or many systems."""
+        stored = self.measures(entry) if isinstance(entry, DayRollup) else self.gathered(entry)
         return {
-            file_names.gathered_document(*place): (None, entry.sha256),
-            **_listed_measures(self.gathered(entry), lambda table: file_names.gathered(table, *place)),
+            entry.document: (None, entry.sha256),
+            **{file_names.schema(key): (None, None) for key in stored.schemas.values()},
+            **{entry.file(file.table): (file.bytes, file.sha256) for file in stored.files},
         }
 
     def listed_of(self, imported: LakeInput) -> dict[str, Listed]:
@@ -406,11 +403,10 @@ class LakeFolder:
             fsync_files([os.fspath(self.path)])
 
 
-class Staging:
+class Staging(Struct):
     """A private folder of files to be moved into a lake."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    path: Path
 
     def plan(self, moves: Iterable[str]) -> None:
         """Record the names of files to be moved, for cleanup if this process dies."""
@@ -470,16 +466,6 @@ def import_file_name(
             imported.sha256, part.document, part.place, file.table, file.day, file.kind
         )
     return file.name(imported.sha256, part.system)
-
-
-def _listed_measures(
-    stored: MeasuresDocument | ConsolidatedDocument, name: Callable[[str], str]
-) -> dict[str, Listed]:
-    """Return the schemas and files of a document of measures; `name` returns the name of a table's file."""
-    return {
-        **{file_names.schema(key): (None, None) for key in stored.schemas.values()},
-        **{name(file.table): (file.bytes, file.sha256) for file in stored.files},
-    }
 
 
 def find_part_document(stored: InputDocument, part: InputPart, folder: LakeFolder) -> PartDocument:

@@ -153,6 +153,15 @@ class DayRollup(Struct, array_like=True, forbid_unknown_fields=True):
     lost: Count
     rules: Count
 
+    @property
+    def document(self) -> str:
+        """Name of the document that lists the files."""
+        return file_names.measures_document(self.system, self.day, self.state)
+
+    def file(self, table: str) -> str:
+        """Return the name of the file of a table."""
+        return file_names.measure_file(table, self.system, self.day, self.state)
+
 
 class ConsolidatedDay(Struct, array_like=True, forbid_unknown_fields=True):
     """Measures of one local day of many systems in a few files, in addition to the files of each system.
@@ -164,6 +173,15 @@ class ConsolidatedDay(Struct, array_like=True, forbid_unknown_fields=True):
     day: _Date
     key: Key
     sha256: Sha256
+
+    @property
+    def document(self) -> str:
+        """Name of the document that lists the files."""
+        return file_names.gathered_document(self.day, self.key)
+
+    def file(self, table: str) -> str:
+        """Return the name of the file of a table."""
+        return file_names.gathered(table, self.day, self.key)
 
 
 class Manifest(Struct):

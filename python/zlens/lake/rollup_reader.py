@@ -122,15 +122,15 @@ class _RollupTables(Mapping[str, list[RawTable]]):
             ]
             only = None if len(current) == len(gathered.members) else (*current,)
             for file in gathered.files if current else ():
-                path = lake.absolute(file_names.gathered(file.table, entry.day, entry.key))
+                path = lake.absolute(entry.file(file.table))
                 table(file.table, gathered.schemas[file.table]).add(path, file, only)
             for system in current:
                 del rollup_by_system[system]
         for rollup in chain.from_iterable(of_day.values() for of_day in by_day.values()):
             stored = lake.measures(rollup)
             for file in stored.files:
-                name = file_names.measure_file(file.table, rollup.system, rollup.day, rollup.state)
-                table(file.table, stored.schemas[file.table]).add(lake.absolute(name), file)
+                path = lake.absolute(rollup.file(file.table))
+                table(file.table, stored.schemas[file.table]).add(path, file)
         by_name: dict[str, list[RawTable]] = {}
         for lake_table in tables.values():
             by_name.setdefault(lake_table.name, []).append(lake_table)

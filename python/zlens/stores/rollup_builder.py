@@ -209,20 +209,17 @@ def day_ranges(days: list[int]) -> Iterator[list[int]]:
         yield span
 
 
-class _RollupWriter:
+class _RollupWriter(Struct):
     """Writes the measures of some machines to staging; `machine` merges all of them."""
 
-    def __init__(
-        self, into: LakeFolder, machine: LakeMachine, staged: Staging, engine: ParquetEngine
-    ) -> None:
-        self.into = into
-        self.machine = machine
-        self.staged = staged
-        self.engine = engine
-        self._files: dict[tuple[str, int], list[tuple[MeasuresFile, str]]] = {}
-        self._schemas: dict[str, str] = {}
-        self._retained: dict[tuple[str, int], Retained] = {}
-        self.lost: list[Lost] = []
+    into: LakeFolder
+    machine: LakeMachine
+    staged: Staging
+    engine: ParquetEngine
+    lost: list[Lost] = field(default_factory=list)
+    _files: dict[tuple[str, int], list[tuple[MeasuresFile, str]]] = field(default_factory=dict)
+    _schemas: dict[str, str] = field(default_factory=dict)
+    _retained: dict[tuple[str, int], Retained] = field(default_factory=dict)
 
     def compute(self, days: list[int]) -> None:
         """Write the buckets of some consecutive days of all systems of the machine."""
