@@ -146,9 +146,7 @@ def _import_file(
         source: Source = module.open_files([path], replace(options, known=known), progress)
         source_systems = dict.fromkeys(info.system for info in source.systems)
         requested = [system for system in source_systems if stored is None or system in stored.forgotten]
-        systems = {
-            info.system: DecodingOptions.of(info) for info in source.systems if info.system in requested
-        }
+        systems = {info.system: info for info in source.systems if info.system in requested}
         draft = new_draft(path, sha256, before.st_size, source, options)
         check_compatible(lake, manifest, draft.input, systems)
         with ParquetEngine(staged.path / "spill") as engine:
@@ -169,7 +167,9 @@ def _import_file(
 def new_draft(path: str, sha256: str, size: int, source: Source, options: Options) -> InputDraft:
     """Return a draft without rows."""
     added_us = int(time.time() * 1e6)
-    return InputDraft(LakeInput(sha256, _display_path(path), size, source.name, options.leap or 0, added_us))
+    # File names are bytes and may not be valid text.
+    shown = os.fsencode(path).decode("utf-8", "replace")
+    return InputDraft(LakeInput(sha256, shown, size, source.name, options.leap or 0, added_us))
 
 
 def stage_rows(
@@ -260,22 +260,8 @@ def find_system_conflict(inputs: Iterable[LakeInput], draft: LakeInput) -> LakeE
     return None
 
 
-class DecodingOptions(Struct, frozen=True):
-    """Options of decoding that all inputs of a system in a lake share.
-
-    synthetic   decoded with synthetic layouts
-    """
-
-    local_time: bool
-    synthetic: bool
-
-    @classmethod
-    def of(cls, info: SystemInfo) -> DecodingOptions:
-        return cls(info.local_time, info.release == SIM)
-
-
 def check_compatible(
-    lake: LakeFolder, manifest: Manifest, draft: LakeInput, systems: Mapping[str, DecodingOptions]
+    lake: LakeFolder, manifest: Manifest, draft: LakeInput, systems: Mapping[str, SystemInfo]
 ) -> None:
     """Raise LakeError if an input is incompatible with the contents of the lake.
 
@@ -284,7 +270,7 @@ def check_compatible(
     """
     # An input with many systems has them in one document.
     document = cache(lambda sha256, key: lake.document(manifest.inputs[sha256], key))
-    for system, origin in systems.items():
+    for system, info in systems.items():
         for imported in manifest.inputs.values():
             part = imported.parts.get(system) if imported.source == draft.source else None
             if part is None:
@@ -295,14 +281,14 @@ def check_compatible(
                     file=draft.path,
                     cure=phrase("leap_as_imported", leap=imported.leap),
                 )
-            if part.local_time != origin.local_time:
+            if part.local_time != info.local_time:
                 times = "local times" if part.local_time else "UTC"
                 raise LakeError(
                     f"{system} is in the lake with {times}", file=draft.path, cure=phrase("tz_alike")
                 )
             stored = find_part_document(document(imported.sha256, part.document), part, lake)
-            if (stored.info.release == SIM) != origin.synthetic:
-                kind = "data from a real system" if origin.synthetic else f"data of zlens' own pack {SIM}"
+            if (stored.info.release == SIM) != (info.release == SIM):
+                kind = f"data of zlens' own pack {SIM}" if info.release != SIM else "data from a real system"
                 raise LakeError(
                     f"{system} is in the lake with {kind}",
                     file=draft.path,
@@ -329,8 +315,3 @@ def input_digest(path: str, size: int, progress: Progress) -> str:
             done += len(block)
             progress(done, max(size, done), f"{path}: checksum")
     return checksum.hexdigest()
-
-
-def _display_path(path: str) -> str:
-    # File names are bytes and may not be valid text.
-    return os.fsencode(path).decode("utf-8", "replace")

@@ -62,10 +62,15 @@ class NotedFile(Struct):
 class TextSource(CounterlessSource, ABC):
     """Defaults of a Source of texts, which are read when it is opened."""
 
+    name: str
+    #: Problems of a file that `note` stores.
+    max_notes = MAX_NOTES
+
     def __init__(self) -> None:
         self.systems: list[SystemInfo] = []
         self.tables: dict[str, list[RawTable]] = {}
         self._problems: list[Problem] = []
+        self._noted: Tally[str] = Tally()
 
     def read_files(self, paths: list[str], progress: Progress | None) -> Self:
         """Read all files. Raises InputError if none of them has data of a system."""
@@ -79,9 +84,20 @@ class TextSource(CounterlessSource, ABC):
     def read(self, path: str, step: Callable[[int], None]) -> None:
         """Read a file, with problems for what is not read. Raises OSError or InputError."""
 
-    @abstractmethod
     def refuse(self, path: str, error: InputError) -> None:
         """Report a file that cannot be read."""
+        self.note(path, None, "changed", error.message)
+
+    def note(self, path: str, offset: int | None, kind: str, detail: str, lost: int | None = None) -> None:
+        """Add a problem unless the file has too many."""
+        self._noted[path] += 1
+        if self._noted[path] <= self.max_notes:
+            self.add_problem(path, offset, kind, detail, lost)
+
+    def add_problem(
+        self, path: str, offset: int | None, kind: str, detail: str, lost: int | None = None
+    ) -> None:
+        self._problems.append(Problem(None, self.name, path, offset, None, kind, detail, lost))
 
     @abstractmethod
     def finish(self) -> None:
@@ -184,7 +200,6 @@ def read_each(
     return first_error
 
 
-def read_error(path: str, error: OSError) -> InputError:
+def read_error(path: str, error: OSError, cure: str = "check name and permissions") -> InputError:
     """Return the error of a file that the operating system does not allow to read."""
-    message = f"cannot be read: {error.strerror or error}"
-    return InputError(message, file=path, cure="check name and permissions")
+    return InputError(f"cannot be read: {error.strerror or error}", file=path, cure=cure)

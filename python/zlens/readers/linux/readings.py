@@ -15,7 +15,6 @@ from msgspec import Struct, field
 from zlens.catalog.raw_tables import load_tables
 from zlens.errors import InputError
 from zlens.inputs.options import Options
-from zlens.inputs.problems import Problem
 from zlens.inputs.source import Interval, InventoryRow, Progress, SystemInfo
 from zlens.inputs.unix_time import LATEST_US
 from zlens.readers.files import NotedFile, TextSource, compare_repeat, unknown_system
@@ -111,9 +110,6 @@ class ReadingSource(TextSource):
             file.readings.append(reading)
         self._files.append(file)
 
-    def refuse(self, path: str, error: InputError) -> None:
-        self._problems.append(Problem(None, self.name, path, None, None, "changed", error.message, None))
-
     def no_data(self, path: str) -> InputError:
         return InputError(f"it has no {self.tool.title}", file=path, expected=self.tool.expected)
 
@@ -165,7 +161,6 @@ class ReadingSource(TextSource):
         ]  # fmt: skip
 
     def info(self) -> list[dict[str, Any]]:
-        """Return one object per file."""
         return [
             {
                 "format": f"{self.tool.title}s of Linux on Z ({self.tool.name})",

@@ -133,7 +133,7 @@ class SysinfoSource(TextSource):
                 trees = [sysinfo_tree.read_file(path, _text_name(first_bytes) or SYSINFO)]
         is_added = [self._add_snapshot(tree) for tree in trees]
         for kind, offset, detail in damage:
-            self._problems.append(Problem(None, NAME, path, offset, None, kind, detail, None))
+            self.add_problem(path, offset, kind, detail)
         if not any(is_added):
             if any(SYSINFO in tree.files for tree in trees):
                 raise InputError(f"its {SYSINFO} is empty", file=path, expected=_EXPECTED, cure=_COPY)

@@ -107,7 +107,7 @@ class ListingSource(TextSource):
         if self._kinds[path, kind] <= MAX_NOTES:
             prefix = "" if line is None else f"line {line.number}: "
             offset = None if line is None or path in self._restored else line.offset
-            self._problems.append(Problem(None, NAME, path, offset, None, kind, prefix + detail, None))
+            self.add_problem(path, offset, kind, prefix + detail)
 
     def refuse(self, path: str, error: InputError) -> None:
         self.add(path, None, "changed", error.message)
@@ -251,7 +251,7 @@ class ListingSource(TextSource):
         for (path, kind), count in self._kinds.items():
             if count > MAX_NOTES:
                 more = f"and {count - MAX_NOTES:,} more"
-                self._problems.append(Problem(None, NAME, path, None, None, kind, more, None))
+                self.add_problem(path, None, kind, more)
 
     # -- the source interface ------------------------------------------------------------------------
 
@@ -281,7 +281,6 @@ class ListingSource(TextSource):
         ]  # fmt: skip
 
     def info(self) -> list[dict[str, Any]]:
-        """Return one object per file."""
         return [
             {
                 "format": "listing of reports",

@@ -21,7 +21,6 @@ from zlens.catalog.raw_tables import load_tables
 from zlens.errors import InputError
 from zlens.inputs.identity import IdentityRange
 from zlens.inputs.options import Options
-from zlens.inputs.problems import Problem
 from zlens.inputs.source import Interval, InventoryRow, Progress, SystemInfo
 from zlens.inputs.unix_time import LATEST_US
 from zlens.readers.files import NO_END, TextSource, compare_repeat
@@ -61,6 +60,8 @@ def open_files(
 class ScrapeSource(TextSource):
     """All scrapes of an input."""
 
+    max_notes = MAX_NOTES
+
     def __init__(self, program: Exporter, options: Options) -> None:
         super().__init__()
         self.exporter = program
@@ -70,7 +71,6 @@ class ScrapeSource(TextSource):
         #: Names of systems whose label another address has, too.
         self._apart: dict[str, str] = {}
         self.samples: list[Row] = []
-        self._notes: Counter[str] = Counter()
         self._sizes: dict[str, int] = {}
         self._others: Counter[str] = Counter()
         self._seen: dict[tuple[Any, ...], str] = {}
@@ -80,14 +80,6 @@ class ScrapeSource(TextSource):
         self._lengths: dict[tuple[str, int], dict[str | None, float]] = {}
 
     # -- reading -------------------------------------------------------------------------------------
-
-    def note(self, path: str, offset: int | None, kind: str, detail: str, lost: int | None) -> None:
-        self._notes[path] += 1
-        if self._notes[path] <= MAX_NOTES:
-            self._problems.append(Problem(None, self.name, path, offset, None, kind, detail, lost))
-
-    def refuse(self, path: str, error: InputError) -> None:
-        self.note(path, None, "changed", error.message, None)
 
     def no_data(self, path: str) -> InputError:
         message = f"it contains no sample of a {self.exporter.subject}"
@@ -109,21 +101,18 @@ class ScrapeSource(TextSource):
                     self.note(path, offset, "header", f"{error}: {line[:60]!r}; not read", lost)
                 if len(self.samples) >= MAX_SAMPLES:
                     detail = "more samples than zlens stores; not read from here on"
-                    self._add_problem(path, offset, "length", detail)
+                    self.add_problem(path, offset, "length", detail)
                     break
-                if self._notes[path] > MAX_STRANGE:
+                if self._noted[path] > MAX_STRANGE:
                     detail = f"more than {MAX_STRANGE:,} unreadable lines; not read from here on"
-                    self._add_problem(path, offset, "length", detail)
+                    self.add_problem(path, offset, "length", detail)
                     break
             if os.fstat(file.fileno()).st_size != status.st_size:
-                self._add_problem(path, None, "changed", "the file changed while it was read")
+                self.add_problem(path, None, "changed", "the file changed while it was read")
         if self._unread_counts[path]:
             reason = f"more than {MAX_SYSTEMS:,} {self.exporter.subject}s"
             detail = f"{reason}; {self._unread_counts[path]:,} samples of others are not read"
-            self._add_problem(path, None, "length", detail)
-
-    def _add_problem(self, path: str, offset: int | None, kind: str, detail: str) -> None:
-        self._problems.append(Problem(None, self.name, path, offset, None, kind, detail, None))
+            self.add_problem(path, None, "length", detail)
 
     def _lines(self, path: str, file: Any) -> Iterator[tuple[int, str]]:
         offset = 0
@@ -136,7 +125,7 @@ class ScrapeSource(TextSource):
                         offset += len(rest)
                         if offset - start > MAX_SKIPPED:
                             detail = f"no line ends within {MAX_SKIPPED:,} bytes; not read from here on"
-                            self._add_problem(path, start, "length", detail)
+                            self.add_problem(path, start, "length", detail)
                             return
                         rest = file.readline(MAX_LINE)
                     offset += len(rest)
@@ -278,10 +267,10 @@ class ScrapeSource(TextSource):
             keys = tuple(by_name[column] for column in (*part.key, *part.keep))
             self._add_table(name, (*tables.leading, *keys, *program.columns(name)), [*selected.values()])
         self._add_systems()
-        for path, count in self._notes.items():
+        for path, count in self._noted.items():
             if count > MAX_NOTES:
                 detail = f"{count - MAX_NOTES:,} more problems of this file are not listed"
-                self._add_problem(path, None, "section", detail)
+                self.add_problem(path, None, "section", detail)
 
     def _report_ambiguous(self, first: Row, duplicate: Row) -> None:
         """Report a sample that differs from another one only in labels that do not identify its subject."""
@@ -345,7 +334,6 @@ class ScrapeSource(TextSource):
         ]  # fmt: skip
 
     def info(self) -> list[dict[str, Any]]:
-        """Return one object per file."""
         systems: dict[str, dict[str, None]] = {}
         for row in self.samples:
             systems.setdefault(row["file"], {})[row["system"]] = None

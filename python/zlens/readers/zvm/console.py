@@ -20,7 +20,6 @@ from zlens.catalog import cp_commands
 from zlens.catalog.raw_tables import load_tables
 from zlens.errors import InputError
 from zlens.inputs.options import Options
-from zlens.inputs.problems import Problem
 from zlens.inputs.source import Interval, InventoryRow, Progress, SystemInfo
 from zlens.inputs.unix_time import LATEST_US
 from zlens.readers.files import TextSource, unknown_system
@@ -30,7 +29,7 @@ NAME = "cp-text"
 TABLE, RESPONSES = "cp_capability", "cp_response"
 
 #: Limits, in case a file has another format.
-MAX_LINE, MAX_RESPONSES, MAX_NOTES = 4096, 10_000, 50
+MAX_LINE, MAX_RESPONSES = 4096, 10_000
 MAX_ROWS = 200_000
 _TABLES = load_tables("zvm/console_tables")
 _TYPES = {column.name: column.type for column in _TABLES.columns(TABLE)}
@@ -99,17 +98,8 @@ class ConsoleSource(TextSource):
         self.responses: list[Row] = []
         self.others: list[Row] = []
         self._sizes: dict[str, int] = {}
-        self._left: dict[str, int] = {}
 
     # -- reading -------------------------------------------------------------------------------------
-
-    def note(self, path: str, offset: int | None, kind: str, detail: str) -> None:
-        self._left[path] = self._left.get(path, MAX_NOTES) - 1
-        if self._left[path] >= 0:
-            self._problems.append(Problem(None, NAME, path, offset, None, kind, detail, None))
-
-    def refuse(self, path: str, error: InputError) -> None:
-        self.note(path, None, "changed", error.message)
 
     def read(self, path: str, step: Callable[[int], None]) -> None:
         with open(path, "rb") as raw:
@@ -269,7 +259,6 @@ class ConsoleSource(TextSource):
         ]  # fmt: skip
 
     def info(self) -> list[dict[str, Any]]:
-        """Return one object per file."""
         return [
             {
                 "format": "responses of CP commands",
