@@ -14,7 +14,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from zlens.catalog.layouts import file_name, read, record_key
+from zlens.catalog import layouts
 from zlens.errors import CatalogError
 from zlens.record_pages import packs, page_files
 from zlens.record_pages import table as page_table
@@ -84,7 +84,7 @@ def import_pages(
         if requested_release is None:
             raise CatalogError("no pages are named", expected="saved record pages, folders or zips of them")
         problems = [] if dry_run else packs.apply_user_settings(requested_release, pack_root)
-        pack = (pack_root or packs.root()) / requested_release
+        pack = (pack_root or layouts.pack_root()) / requested_release
         return ImportReport((), (), () if dry_run else (pack,), tuple(problems), dry_run)
     files = page_files.gather(paths)
     with contextlib.closing(files):
@@ -92,7 +92,7 @@ def import_pages(
     skipped = files.skipped
     if not chosen:
         raise _no_pages_error(errors, skipped)
-    imported = sorted(chosen, key=lambda built: (built.release, record_key(built.record)))
+    imported = sorted(chosen, key=lambda built: (built.release, layouts.record_key(built.record)))
     written: list[Path] = []
     user_problems: list[str] = []
     for name in () if dry_run else sorted({built.release for built in imported}):
@@ -153,10 +153,10 @@ def _read(source: PageFile, requested_release: str | None, seen: dict[str, str])
 
 def _no_loss(built: BuiltLayout, pack_root: Path | None, file: str) -> None:
     """Reject a truncated page if the pack already has the complete record."""
-    pack_file = (pack_root or packs.root()) / built.release / file_name(built.record)
+    pack_file = (pack_root or layouts.pack_root()) / built.release / layouts.file_name(built.record)
     if not built.file.layouts or built.file.layouts[0].complete or not pack_file.is_file():
         return
-    existing, *_ = (*read(pack_file, built.release).layouts, None)
+    existing, *_ = (*layouts.read(pack_file, built.release).layouts, None)
     if existing and existing.complete and len(existing.fields) > len(built.file.layouts[0].fields):
         message = f"the page describes a part of {built.record}, but the pack has the complete record"
         raise CatalogError(message, file=file, cure=phrase("import_replace"))
