@@ -6,7 +6,6 @@ UTC and local time, so no time zone is needed.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
@@ -18,7 +17,7 @@ from zlens.inputs.unix_time import local_us
 from zlens.readers.rmf import values
 from zlens.readers.rmf.interval import ReportInterval
 from zlens.readers.rmf.problem_list import ProblemList
-from zlens.readers.rmf.source import IntervalTimes, RmfSource, StoredInterval, minute_text
+from zlens.readers.rmf.source import IntervalTimes, RmfFile, RmfSource, StoredInterval, minute_text
 from zlens.readers.rmf.xml_encoding import is_report
 
 NAME = "rmf3-xml"
@@ -60,12 +59,7 @@ class RmfMonitor3Source(RmfSource):
         return offset if offset % 900 == 0 and abs(offset) < 86400 else None
 
     def _times(
-        self,
-        report: ReportInterval,
-        name: str,
-        notes: ProblemList,
-        duplicate_times: Counter[str],
-        reject: Callable[[str, str, str], None],
+        self, report: ReportInterval, name: str, file: RmfFile, reject: Callable[[str, str, str], None]
     ) -> IntervalTimes | None:
         printed = report.header.get("utc-end")
         if printed is None:
@@ -82,12 +76,13 @@ class RmfMonitor3Source(RmfSource):
         try:
             start = local_us(values.stamp(text)) if text else None
         except values.NotAValueError as error:
-            notes.add("time", f"the range begins {text[:40]!r}, not {error}", report.offset, system=name)
-        length = self._length(report, notes, name)
+            detail = f"the range begins {text[:40]!r}, not {error}"
+            file.notes.add("time", detail, report.offset, system=name)
+        length = self._length(report, file.notes, name)
         if start is not None and length and abs(end - start - length * 1000) > _TOUCH_US:
             distance_s = (end - start) / 1e6
             detail = f"the range is {length / 1000:,.0f} s long, but its ends are {distance_s:,.0f} s apart"
-            notes.add("time", detail, report.offset, about="ends", system=name)
+            file.notes.add("time", detail, report.offset, about="ends", system=name)
         return IntervalTimes(end - length * 1000, end, length, start is not None, printed)
 
     def _threads(self, header: dict[str, Any]) -> dict[str, int]:

@@ -48,6 +48,8 @@ class RmfFile(Struct):
     refusal_offset: int | None = None
     cure: str = ""
     notes: ProblemList = field(default_factory=ProblemList)
+    #: Number of reports with a time that the clock showed twice, by system and time.
+    duplicate_times: Counter[str] = field(default_factory=Counter)
 
 
 class _Section(SectionCount):
@@ -189,12 +191,11 @@ class RmfSource(TextSource):
             if form.stale:
                 detail = f"the file declares the encoding {form.stale}; read as {form.encoding}"
                 file.notes.add("transfer", detail, form.begin)
-            duplicate_times: Counter[str] = Counter()
             parser = RmfXmlParser(
                 self._facts,
                 self._converters,
                 file.notes,
-                lambda report: self._keep(report, file, duplicate_times),
+                lambda report: self._keep(report, file),
                 step,
             )
             reached = parser.read(fd, file.size, form)
@@ -213,7 +214,7 @@ class RmfSource(TextSource):
             if parser.answers:
                 file.cure = "correct the request and repeat it"
 
-    def _keep(self, report: ReportInterval, file: RmfFile, duplicate_times: Counter[str]) -> None:
+    def _keep(self, report: ReportInterval, file: RmfFile) -> None:
         """Store the parts of an interval that were not yet read, unless its time is unknown."""
         notes = file.notes
         name = self._system_name(report, file.path)
@@ -221,7 +222,7 @@ class RmfSource(TextSource):
         def reject(kind: str, detail: str, about: str) -> None:
             notes.add(kind, detail, report.offset, lost=report.bytes, about=about, system=name)
 
-        times = self._times(report, name, notes, duplicate_times, reject)
+        times = self._times(report, name, file, reject)
         if times is None:
             return
         end = times.end
@@ -367,17 +368,9 @@ class RmfSource(TextSource):
 
     @abstractmethod
     def _times(
-        self,
-        report: ReportInterval,
-        name: str,
-        notes: ProblemList,
-        duplicate_times: Counter[str],
-        reject: Callable[[str, str, str], None],
+        self, report: ReportInterval, name: str, file: RmfFile, reject: Callable[[str, str, str], None]
     ) -> IntervalTimes | None:
-        """Return the times of an interval, or None after reporting a problem.
-
-        `duplicate_times` is shared by one file.
-        """
+        """Return the times of an interval, or None after reporting a problem."""
 
     @abstractmethod
     def _offset(self, report: ReportInterval, end: int) -> int | None:
