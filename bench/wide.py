@@ -113,7 +113,7 @@ def gathered(
     files = []
     engine = duckdb.connect()
     for file in stored.files:
-        place = file_names.gathered(file.table, entry.day, entry.key)
+        place = entry.file(file.table)
         target = into / place
         target.parent.mkdir(parents=True, exist_ok=True)
         new = "printf('P%02d', copy) || substr(system, 4)"

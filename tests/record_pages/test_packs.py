@@ -58,10 +58,10 @@ def seen(base: Path, record: str, name: str, pack: str = "7.3") -> MonitorField:
 
 def test_pack_root_is_user_data_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("ZLENS_DATA", str(tmp_path))
-    assert packs.root() == tmp_path / "packs"
+    assert layouts.pack_root() == tmp_path / "packs"
     assert packs.installed_packs() == []
     monkeypatch.delenv("ZLENS_DATA")
-    assert packs.root().parts[-2:] == ("zlens", "packs")
+    assert layouts.pack_root().parts[-2:] == ("zlens", "packs")
 
 
 @pytest.mark.parametrize("text", ["7.3", "7.3.0", "V7R3", "v7r3.0", "z/VM 7.3", "07.03"])

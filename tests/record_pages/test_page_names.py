@@ -32,7 +32,7 @@ def page_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[RecordLayo
     (tmp_path / "page.txt").write_text(page_render.page(there, release="7.3"), encoding="utf-8")
     report = pages.import_pages([tmp_path / "page.txt"])
     assert not report.skipped
-    return there, names, packs.root() / "7.3" / packs.USER_FILE
+    return there, names, layouts.pack_root() / "7.3" / packs.USER_FILE
 
 
 def issues_of_names(path: Path, names: dict[str, str]) -> list[str]:

@@ -171,24 +171,21 @@ def _needs(arguments: argparse.Namespace, out: TextIO) -> int:
         progress.close()
         sources: list[object] = list(session.sources)
         groups = [
-            (source, group)
-            for source in sources
-            if isinstance(source, MonwriteSource)
-            for group in source.groups
+            group for source in sources if isinstance(source, MonwriteSource) for group in source.groups
         ]
         if not any(info.source == "zvm-monitor" for info in session.systems):
             raise QueryError(
                 "the input contains no z/VM monitor data", cure="only monitor records have layouts to import"
             )
         # Data in a lake are already decoded, so only missing data of reports apply to them.
-        for source, group in groups:
+        for group in groups:
             info = group.info
             system = replace_controls(info.system)
             if info.release == SIM:
                 out.write(f"{system} was written with zlens' own pack: no page describes it\n")
                 continue
             needs = layout_selection.missing_pages(
-                source.types(group), release=info.release, callevel=group.call_level
+                group.types, release=info.release, callevel=group.call_level
             )
             release = f"z/VM {info.release}" if info.release else "z/VM of an unknown release"
             if not needs:

@@ -228,8 +228,7 @@ def parse_zone(text: str) -> dt.tzinfo:
     """Parse a zone: a name (Europe/Berlin), an offset (+02:00) or UTC."""
     if text.upper() in {"UTC", "Z"}:
         return dt.UTC
-    match = re.fullmatch(_OFFSET, text)
-    if match:
+    if match := re.fullmatch(_OFFSET, text):
         minutes = int(match[2]) * 60 + int(match[3])
         if minutes <= 18 * 60 and int(match[3]) < 60:
             return dt.timezone(dt.timedelta(minutes=minutes if match[1] == "+" else -minutes))

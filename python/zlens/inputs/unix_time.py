@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Iterable
 
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 #: The year 2200, before which valid times are.
@@ -12,6 +13,12 @@ LATEST_US = 7_258_118_400_000_000
 def from_unix_us(us: int) -> dt.datetime:
     """Return a time in UTC; OverflowError if Python cannot represent it."""
     return EPOCH + dt.timedelta(microseconds=us)
+
+
+def time_range(times: Iterable[int | None]) -> tuple[int | None, int | None]:
+    """Return the first and the last known time; None if none is known."""
+    known = [time for time in times if time is not None]
+    return min(known, default=None), max(known, default=None)
 
 
 def local_us(time: dt.datetime) -> int:

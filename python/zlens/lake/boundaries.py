@@ -12,94 +12,80 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from zlens.lake import boundary_inputs, duplicates, lake_folder, stitched_rows
 from zlens.lake.boundary_inputs import Pair
 from zlens.lake.documents import BoundaryDocument
-from zlens.lake.lake_folder import LakeFolder, Staging
 from zlens.lake.manifest import BoundaryRef, Manifest
-from zlens.lake.parquet_engine import ParquetEngine
 from zlens.lake.part_boundary import BoundaryFiles, PartBoundary
 from zlens.readers.boundaries import COMPLETE_IN_ONE_INPUT, END_TOLERANCE_US
 
 
-class BoundaryUpdater:
-    """Updates the boundaries of a manifest. `moves` are the files about to enter the lake."""
+def update_boundaries(
+    manifest: Manifest, files: BoundaryFiles, systems: Iterable[tuple[str, str]]
+) -> list[str]:
+    """Update the changed boundaries of these systems, each given with its source; returns retired files."""
+    retired: list[str] = []
+    for system, source in sorted(set(systems)):
+        parts = [
+            (imported, part)
+            for imported, part in manifest.parts()
+            if part.system == system and imported.source == source
+        ]
+        inputs_by_part = boundary_inputs.boundary_inputs(files.engine, source, parts, files.side_file)
+        for index, (pair, inputs) in enumerate(zip(parts, inputs_by_part, strict=True)):
+            key = inputs.key(pair, parts)
+            if pair[1].raw and key != (pair[1].seam.key if pair[1].seam else None):
+                boundary = None
+                if key is not None:
+                    inputs.ignore_removed_parts(source, parts)
+                    boundary = _boundary(PartBoundary(files, parts, index, inputs, key))
+                retired += _set_seam(files, pair, key, boundary)
+    return retired
 
-    def __init__(
-        self,
-        lake: LakeFolder,
-        manifest: Manifest,
-        staged: Staging,
-        engine: ParquetEngine,
-        moves: dict[str, str],
-    ) -> None:
-        self.manifest = manifest
-        self.files = BoundaryFiles(lake, staged, engine, moves)
-        self.retired: list[str] = []
 
-    def update(self, systems: Iterable[tuple[str, str]]) -> None:
-        """Update the changed boundaries of these systems, each given with its source."""
-        for system, source in sorted(set(systems)):
-            parts = [
-                (imported, part)
-                for imported, part in self.manifest.parts()
-                if part.system == system and imported.source == source
-            ]
-            inputs_by_part = boundary_inputs.boundary_inputs(
-                self.files.engine, source, parts, self.files.side_file
-            )
-            for index, (pair, inputs) in enumerate(zip(parts, inputs_by_part, strict=True)):
-                key = inputs.key(pair, parts)
-                if pair[1].raw and key != (pair[1].seam.key if pair[1].seam else None):
-                    boundary = None
-                    if key is not None:
-                        inputs.ignore_removed_parts(source, parts)
-                        boundary = _boundary(PartBoundary(self.files, parts, index, inputs, key))
-                    self._set_seam(pair, key, boundary)
+def _set_seam(
+    files: BoundaryFiles, pair: Pair, key: str | None, boundary: BoundaryDocument | None
+) -> Iterator[str]:
+    """Set the boundary of a part; yields the files of the previous one."""
+    imported, part = pair
+    previous = files.lake.seam(imported, part)
+    yield from _move_replaced(files, pair, previous, boundary)
+    if previous is not None:
+        yield files.lake.seam_name(imported, part)
+        yield from (file.name(imported.sha256, part.system) for file in previous.files if file.rows)
+    if key is None or boundary is None:
+        part.seam = None
+        return
+    data = boundary.dump()
+    part.seam = BoundaryRef(key, hashlib.sha256(data).hexdigest())
+    staged = f"seams/{key}.json"
+    files.staged.write(staged, data)
+    files.moves[files.lake.seam_name(imported, part)] = os.fspath(files.staged.path / staged)
 
-    def _set_seam(self, pair: Pair, key: str | None, boundary: BoundaryDocument | None) -> None:
-        """Set the boundary of a part and retire the files of the previous one."""
-        imported, part = pair
-        previous = self.files.lake.seam(imported, part)
-        self._move_replaced(pair, previous, boundary)
-        if previous is not None:
-            self.retired.append(self.files.lake.seam_name(imported, part))
-            self.retired += [file.name(imported.sha256, part.system) for file in previous.files if file.rows]
-        if key is None or boundary is None:
-            part.seam = None
-            return
-        data = boundary.dump()
-        part.seam = BoundaryRef(key, hashlib.sha256(data).hexdigest())
-        name = self.files.lake.seam_name(imported, part)
-        staged = f"seams/{key}.json"
-        self.files.staged.write(staged, data)
-        self.files.moves[name] = os.fspath(self.files.staged.path / staged)
 
-    def _move_replaced(
-        self, pair: Pair, previous: BoundaryDocument | None, current: BoundaryDocument | None
-    ) -> None:
-        """Move replaced files out of their table's folder, and back when they are no longer replaced."""
-        for number, file in enumerate(self.files.document(pair).files):
-            old, new = (
-                lake_folder.import_file_name(*pair, file, boundary) for boundary in (previous, current)
-            )
-            if old == new:
-                continue
-            if old in self.files.moves:
-                self.files.moves[new] = self.files.moves.pop(old)
-                continue
-            # A link or a copy, because readers of the previous manifest still need the old name.
-            area = self.files.staged.path / "aside"
-            area.mkdir(exist_ok=True)
-            path = area / f"{pair[0].sha256[:16]}.{pair[1].place}.{number}"
-            try:
-                os.link(self.files.path(old), path)
-            except OSError:
-                shutil.copyfile(self.files.path(old), path)
-            self.files.moves[new] = os.fspath(path)
-            self.retired.append(old)
+def _move_replaced(
+    files: BoundaryFiles, pair: Pair, previous: BoundaryDocument | None, current: BoundaryDocument | None
+) -> Iterator[str]:
+    """Move replaced files out of their table's folder, and back when they are no longer replaced."""
+    for number, file in enumerate(files.lake.part_document(*pair).files):
+        old, new = (lake_folder.import_file_name(*pair, file, boundary) for boundary in (previous, current))
+        if old == new:
+            continue
+        if old in files.moves:
+            files.moves[new] = files.moves.pop(old)
+            continue
+        # A link or a copy, because readers of the previous manifest still need the old name.
+        area = files.staged.path / "aside"
+        area.mkdir(exist_ok=True)
+        path = area / f"{pair[0].sha256[:16]}.{pair[1].place}.{number}"
+        try:
+            os.link(files.path(old), path)
+        except OSError:
+            shutil.copyfile(files.path(old), path)
+        files.moves[new] = os.fspath(path)
+        yield old
 
 
 def _boundary(boundary: PartBoundary) -> BoundaryDocument:

@@ -81,14 +81,14 @@ def _interval_digests(
     """Return digests of the values of another part and of this one in common columns; None: of all tables."""
     files = boundary.files
     pairs = [boundary.parts[other_index], boundary.pair]
-    documents = [files.document(pair) for pair in pairs]
+    documents = [files.lake.part_document(*pair) for pair in pairs]
     digests: list[dict[_End, str]] = []
     for pair, own in zip(pairs, documents, strict=True):
         selects = []
         for name in own.schemas if table is None else {table} & own.schemas.keys():
             own_files = [file for file in own.files if file.table == name]
             if own_files:
-                columns = [column.name for column in files.schema(own, name)]
+                columns = files.columns(own, name)
                 key = (
                     "CAST(b.source AS VARCHAR) AS origin, epoch_us(b.interval_end) AS mark, "
                     f"{_subject_sql(boundary.source, name, columns)} AS rows"
@@ -139,7 +139,9 @@ def drop_records(boundary: PartBoundary) -> None:
         other: shared_span(boundary.parts[other][1], boundary.pair[1]) for other in boundary.inputs.repeated
     }
     others = {
-        other: (span, boundary.files.document(boundary.parts[other])) for other, span in spans.items() if span
+        other: (span, boundary.files.lake.part_document(*boundary.parts[other]))
+        for other, span in spans.items()
+        if span
     }
     if not others:
         return
@@ -232,11 +234,7 @@ def _common_columns(
     files: BoundaryFiles, table: str, documents: Iterable[PartDocument], ignored: frozenset[str]
 ) -> list[str]:
     """Return the columns of a table in all inputs that have it: later layouts may have more columns."""
-    names = [
-        [column.name for column in files.schema(document, table)]
-        for document in documents
-        if table in document.schemas
-    ]
+    names = [files.columns(document, table) for document in documents if table in document.schemas]
     common_names = set.intersection(*map(set, names)) - ignored
     return [name for name in names[0] if name in common_names]
 

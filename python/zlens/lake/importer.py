@@ -18,13 +18,15 @@ from zlens.errors import InputError, LakeError
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import Progress, Source, SystemInfo
+from zlens.inputs.unix_time import time_range
 from zlens.lake import lake_folder
-from zlens.lake.boundaries import BoundaryUpdater
+from zlens.lake.boundaries import update_boundaries
 from zlens.lake.file_names import is_url
 from zlens.lake.lake_folder import LakeFolder, Staging, find_part_document
 from zlens.lake.location import is_lake, open_folder
 from zlens.lake.manifest import LakeInput, Manifest, known_systems
 from zlens.lake.parquet_engine import ParquetEngine
+from zlens.lake.part_boundary import BoundaryFiles
 from zlens.lake.table_writer import InputDraft, InputWriter
 from zlens.readers.linux import sysinfo_tree
 from zlens.readers.recognition import READERS, InputFiles, reader_module, recognize
@@ -144,9 +146,7 @@ def _import_file(
         source: Source = module.open_files([path], replace(options, known=known), progress)
         source_systems = dict.fromkeys(info.system for info in source.systems)
         requested = [system for system in source_systems if stored is None or system in stored.forgotten]
-        systems = {
-            info.system: DecodingOptions.of(info) for info in source.systems if info.system in requested
-        }
+        systems = {info.system: info for info in source.systems if info.system in requested}
         draft = new_draft(path, sha256, before.st_size, source, options)
         check_compatible(lake, manifest, draft.input, systems)
         with ParquetEngine(staged.path / "spill") as engine:
@@ -167,7 +167,9 @@ def _import_file(
 def new_draft(path: str, sha256: str, size: int, source: Source, options: Options) -> InputDraft:
     """Return a draft without rows."""
     added_us = int(time.time() * 1e6)
-    return InputDraft(LakeInput(sha256, _display_path(path), size, source.name, options.leap or 0, added_us))
+    # File names are bytes and may not be valid text.
+    shown = os.fsencode(path).decode("utf-8", "replace")
+    return InputDraft(LakeInput(sha256, shown, size, source.name, options.leap or 0, added_us))
 
 
 def stage_rows(
@@ -200,8 +202,7 @@ def import_result(path: str, draft: InputDraft, source: Source, systems: list[st
         if problem.system is None or problem.system in systems
     ]
     infos = [info for info in source.systems if info.system in systems]
-    first_us = min((info.first_us for info in infos if info.first_us is not None), default=None)
-    last_us = max((info.last_us for info in infos if info.last_us is not None), default=None)
+    first_us, last_us = time_range(time for info in infos for time in (info.first_us, info.last_us))
     amounts = len(draft.tables), draft.rows, draft.bytes
     return ImportResult(path, draft.input.sha256, systems, first_us, last_us, *amounts, problems=problems)
 
@@ -222,12 +223,12 @@ def commit(
         else:
             manifest.inputs[draft.input.sha256] = draft.input
     synced = set(staged_paths)
-    updater = BoundaryUpdater(lake, manifest, staged, engine, staged_paths)
-    updater.update((system, draft.input.source) for draft in drafts for system in draft.input.parts)
+    systems = ((system, draft.input.source) for draft in drafts for system in draft.input.parts)
+    files = BoundaryFiles(lake, staged, engine, staged_paths)
+    retired = update_boundaries(manifest, files, systems)
     lake_folder.fsync_files(path for name, path in staged_paths.items() if name not in synced)
-    manifest.retired += [name for name in updater.retired if name not in manifest.retired]
-    lake.commit(manifest, staged, staged_paths)
-    lake.remove_retired(manifest)
+    manifest.retired += [name for name in retired if name not in manifest.retired]
+    lake.publish(manifest, staged, staged_paths)
 
 
 def find_system_conflict(inputs: Iterable[LakeInput], draft: LakeInput) -> LakeError | None:
@@ -259,22 +260,8 @@ def find_system_conflict(inputs: Iterable[LakeInput], draft: LakeInput) -> LakeE
     return None
 
 
-class DecodingOptions(Struct, frozen=True):
-    """Options of decoding that all inputs of a system in a lake share.
-
-    synthetic   decoded with synthetic layouts
-    """
-
-    local_time: bool
-    synthetic: bool
-
-    @classmethod
-    def of(cls, info: SystemInfo) -> DecodingOptions:
-        return cls(info.local_time, info.release == SIM)
-
-
 def check_compatible(
-    lake: LakeFolder, manifest: Manifest, draft: LakeInput, systems: Mapping[str, DecodingOptions]
+    lake: LakeFolder, manifest: Manifest, draft: LakeInput, systems: Mapping[str, SystemInfo]
 ) -> None:
     """Raise LakeError if an input is incompatible with the contents of the lake.
 
@@ -283,7 +270,7 @@ def check_compatible(
     """
     # An input with many systems has them in one document.
     document = cache(lambda sha256, key: lake.document(manifest.inputs[sha256], key))
-    for system, origin in systems.items():
+    for system, info in systems.items():
         for imported in manifest.inputs.values():
             part = imported.parts.get(system) if imported.source == draft.source else None
             if part is None:
@@ -294,14 +281,14 @@ def check_compatible(
                     file=draft.path,
                     cure=phrase("leap_as_imported", leap=imported.leap),
                 )
-            if part.local_time != origin.local_time:
+            if part.local_time != info.local_time:
                 times = "local times" if part.local_time else "UTC"
                 raise LakeError(
                     f"{system} is in the lake with {times}", file=draft.path, cure=phrase("tz_alike")
                 )
             stored = find_part_document(document(imported.sha256, part.document), part, lake)
-            if (stored.info.release == SIM) != origin.synthetic:
-                kind = "data from a real system" if origin.synthetic else f"data of zlens' own pack {SIM}"
+            if (stored.info.release == SIM) != (info.release == SIM):
+                kind = f"data of zlens' own pack {SIM}" if info.release != SIM else "data from a real system"
                 raise LakeError(
                     f"{system} is in the lake with {kind}",
                     file=draft.path,
@@ -328,8 +315,3 @@ def input_digest(path: str, size: int, progress: Progress) -> str:
             done += len(block)
             progress(done, max(size, done), f"{path}: checksum")
     return checksum.hexdigest()
-
-
-def _display_path(path: str) -> str:
-    # File names are bytes and may not be valid text.
-    return os.fsencode(path).decode("utf-8", "replace")

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, suppress
-from functools import partial
 
 from msgspec import Struct
 
@@ -45,21 +44,7 @@ def check(lake: str | os.PathLike[str], progress: Progress | None = None) -> Int
         manifest = folder.load()
         faults: list[FileFault] = []
         listed: dict[str, Listed] = {}
-        listings: list[tuple[Callable[[], dict[str, Listed]], str]] = [
-            *(
-                (partial(folder.listed_of, imported), f"of {imported.path}")
-                for imported in manifest.inputs.values()
-            ),
-            *(
-                (partial(folder.listed_measures, rollup), f"measures of {rollup.system}, {rollup.day}")
-                for rollup in manifest.rollups.values()
-            ),
-            *(
-                (partial(folder.listed_gathered, gathered), f"measures of many systems, {gathered.day}")
-                for gathered in manifest.gathered.values()
-            ),
-        ]
-        for list_files, what in listings:
+        for what, list_files in folder.listings(manifest):
             try:
                 listed.update(list_files())
             except InputError as error:

@@ -8,6 +8,7 @@ process.
 from __future__ import annotations
 
 import contextlib
+import copy
 import fcntl
 import hashlib
 import json
@@ -17,8 +18,11 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar
+
+from msgspec import Struct
 
 from zlens.catalog.raw_columns import RawColumn
 from zlens.errors import InputError, LakeError, describe_write_error, is_disk_full
@@ -53,10 +57,14 @@ _LARGEST = 2 * 1024**3
 
 
 class LakeFolder:
-    """The folder of a lake. Names of files are relative paths, as `file_names` builds them."""
+    """The folder of a lake. Names of files are relative paths, as `file_names` builds them.
+
+    moves   paths of files that are not in the lake yet
+    """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
+        self.moves: Mapping[str, str] = {}
         self._root = os.path.abspath(path)
 
     @property
@@ -69,7 +77,14 @@ class LakeFolder:
         return self.absolute(name)
 
     def absolute(self, name: str) -> str:
-        return f"{self._root}{os.sep}{name}"
+        """Return the current path of a file."""
+        return self.moves.get(name) or f"{self._root}{os.sep}{name}"
+
+    def with_moves(self, moves: Mapping[str, str]) -> Self:
+        """Return the lake with files about to enter it, by name, to read them too."""
+        lake = copy.copy(self)
+        lake.moves = moves
+        return lake
 
     def create(self) -> None:
         """Create the folder if needed. Raises LakeError if it contains other files."""
@@ -114,9 +129,9 @@ class LakeFolder:
             raise InputError("the manifest is too large", file=path, expected=f"at most {_LARGEST:,} bytes")
         return manifest.load(data, path)
 
-    def read(self, name: str, sha256: str | None, moves: Mapping[str, str] | None = None) -> bytes:
+    def read(self, name: str, sha256: str | None) -> bytes:
         """Return the bytes of a file. Raises InputError if it is missing or differs from the manifest."""
-        path = (moves or {}).get(name) or self.absolute(name)
+        path = self.absolute(name)
         try:
             with open(path, "rb") as file:
                 data = file.read()
@@ -174,14 +189,12 @@ class LakeFolder:
         name = file_names.schema(key)
         return document.load_schema(self.read(name, None), self.absolute(name))
 
-    def seam(
-        self, imported: LakeInput, part: InputPart, moves: Mapping[str, str] | None = None
-    ) -> BoundaryDocument | None:
-        """Return the boundary of a part; `moves` locates files that are not in the lake yet."""
+    def seam(self, imported: LakeInput, part: InputPart) -> BoundaryDocument | None:
+        """Return the boundary of a part."""
         if part.seam is None:
             return None
         name = self.seam_name(imported, part)
-        data = self.read(name, part.seam.sha256, moves)
+        data = self.read(name, part.seam.sha256)
         return document.load_seam(data, self.absolute(name), part.seam.key)
 
     @staticmethod
@@ -189,50 +202,38 @@ class LakeFolder:
         key = part.seam.key if part.seam else ""
         return f"{file_names.document_folder(imported.sha256, part.document)}/{part.place}.seam.{key}.json"
 
-    def listed(self, current: Manifest, moves: Mapping[str, str] | None = None) -> dict[str, Listed]:
+    def listed(self, current: Manifest) -> dict[str, Listed]:
         """Return size and digest, if known, of every file listed in the manifest or its documents."""
-        files: dict[str, Listed] = {}
+        return {name: facts for _, find in self.listings(current) for name, facts in find().items()}
+
+    def listings(self, current: Manifest) -> Iterator[tuple[str, Callable[[], dict[str, Listed]]]]:
+        """Yield every input and day of measures in words, each with a function that returns its files."""
         for imported in current.inputs.values():
-            files.update(self.listed_of(imported, moves))
+            yield f"of {imported.path}", partial(self.listed_of, imported)
         for rollup in current.rollups.values():
-            files.update(self.listed_measures(rollup, moves))
+            yield f"measures of {rollup.system}, {rollup.day}", partial(self.listed_measures, rollup)
         for gathered in current.gathered.values():
-            files.update(self.listed_gathered(gathered, moves))
-        return files
+            yield f"measures of many systems, {gathered.day}", partial(self.listed_measures, gathered)
 
-    def measures(self, rollup: DayRollup, moves: Mapping[str, str] | None = None) -> MeasuresDocument:
+    def measures(self, rollup: DayRollup) -> MeasuresDocument:
         """Return the document of a day's measures."""
-        name = file_names.measures_document(rollup.system, rollup.day, rollup.state)
-        return document.load_measures(self.read(name, rollup.sha256, moves), self.absolute(name))
+        data = self.read(rollup.document, rollup.sha256)
+        return document.load_measures(data, self.absolute(rollup.document))
 
-    def listed_measures(self, rollup: DayRollup, moves: Mapping[str, str] | None = None) -> dict[str, Listed]:
-        """Return the files of a day of measures."""
-        place = rollup.system, rollup.day, rollup.state
-        return {
-            file_names.measures_document(*place): (None, rollup.sha256),
-            **_listed_measures(
-                self.measures(rollup, moves), lambda table: file_names.measure_file(table, *place)
-            ),
-        }
-
-    def gathered(
-        self, entry: ConsolidatedDay, moves: Mapping[str, str] | None = None
-    ) -> ConsolidatedDocument:
+    def gathered(self, entry: ConsolidatedDay) -> ConsolidatedDocument:
         """Return the document of a day's measures of many systems."""
-        name = file_names.gathered_document(entry.day, entry.key)
-        return document.load_gathered(self.read(name, entry.sha256, moves), self.absolute(name))
+        return document.load_gathered(self.read(entry.document, entry.sha256), self.absolute(entry.document))
 
-    def listed_gathered(
-        self, entry: ConsolidatedDay, moves: Mapping[str, str] | None = None
-    ) -> dict[str, Listed]:
-        """Return the files of a day of measures of many systems."""
-        place = entry.day, entry.key
+    def listed_measures(self, entry: DayRollup | ConsolidatedDay) -> dict[str, Listed]:
+        """Return the files of a day of measures of one or many systems."""
+        stored = self.measures(entry) if isinstance(entry, DayRollup) else self.gathered(entry)
         return {
-            file_names.gathered_document(*place): (None, entry.sha256),
-            **_listed_measures(self.gathered(entry, moves), lambda table: file_names.gathered(table, *place)),
+            entry.document: (None, entry.sha256),
+            **{file_names.schema(key): (None, None) for key in stored.schemas.values()},
+            **{entry.file(file.table): (file.bytes, file.sha256) for file in stored.files},
         }
 
-    def listed_of(self, imported: LakeInput, moves: Mapping[str, str] | None = None) -> dict[str, Listed]:
+    def listed_of(self, imported: LakeInput) -> dict[str, Listed]:
         """Return the files of one input."""
         files: dict[str, Listed] = {}
         documents = {key: self.document(imported, key) for key in imported.documents}
@@ -245,7 +246,7 @@ class LakeFolder:
             files.update(
                 {file_names.schema(schema): (None, None) for schema in part_document.schemas.values()}
             )
-            boundary = self.seam(imported, part, moves)
+            boundary = self.seam(imported, part)
             if part.seam is not None:
                 files[self.seam_name(imported, part)] = (None, part.seam.sha256)
             for file in part_document.files if part.raw else ():
@@ -254,11 +255,6 @@ class LakeFolder:
                 if file.rows:
                     files[file.name(imported.sha256, part.system)] = (file.bytes, file.sha256)
         return files
-
-    def retire(self, current: Manifest, old: Iterable[str], moves: Mapping[str, str] | None = None) -> None:
-        """Retire those of the files `old` that the manifest no longer lists."""
-        if unlisted := {*old} - {*current.retired}:
-            current.retired += sorted(unlisted - self.listed(current, moves).keys())
 
     # -- locks ---------------------------------------------------------------------------------------
 
@@ -345,6 +341,18 @@ class LakeFolder:
                 break
             parent = os.path.dirname(parent)
 
+    def publish(
+        self, current: Manifest, staged: Staging, moves: dict[str, str], old: Iterable[str] = ()
+    ) -> int:
+        """Commit files, and remove those of `old` that the manifest no longer lists, and other retired ones.
+
+        The caller holds the lock. Returns the number of files that readers still hold.
+        """
+        if unlisted := {*old} - {*current.retired}:
+            current.retired += sorted(unlisted - self.with_moves(moves).listed(current).keys())
+        self.commit(current, staged, moves)
+        return self.remove_retired(current)
+
     def commit(self, current: Manifest, staged: Staging, moves: dict[str, str]) -> None:
         """Move files (name in the lake: current path) and replace the manifest. The caller holds the lock."""
         new_names: list[str] = []
@@ -395,11 +403,10 @@ class LakeFolder:
             fsync_files([os.fspath(self.path)])
 
 
-class Staging:
+class Staging(Struct):
     """A private folder of files to be moved into a lake."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    path: Path
 
     def plan(self, moves: Iterable[str]) -> None:
         """Record the names of files to be moved, for cleanup if this process dies."""
@@ -459,16 +466,6 @@ def import_file_name(
             imported.sha256, part.document, part.place, file.table, file.day, file.kind
         )
     return file.name(imported.sha256, part.system)
-
-
-def _listed_measures(
-    stored: MeasuresDocument | ConsolidatedDocument, name: Callable[[str], str]
-) -> dict[str, Listed]:
-    """Return the schemas and files of a document of measures; `name` returns the name of a table's file."""
-    return {
-        **{file_names.schema(key): (None, None) for key in stored.schemas.values()},
-        **{name(file.table): (file.bytes, file.sha256) for file in stored.files},
-    }
 
 
 def find_part_document(stored: InputDocument, part: InputPart, folder: LakeFolder) -> PartDocument:

@@ -12,6 +12,7 @@ from msgspec.structs import asdict
 
 from zlens.errors import InputError, QueryError
 from zlens.inputs.identity import KnownSystem
+from zlens.inputs.unix_time import time_range
 from zlens.lake import file_names, json_files
 from zlens.lake.json_files import Key, Moments, Sha256
 from zlens.schema import document
@@ -92,10 +93,8 @@ class InputPart(Struct, forbid_unknown_fields=True):
 
     def ends_us(self) -> tuple[int, int] | None:
         """Return the first and last interval end of all rows; None if it has no intervals."""
-        ends = [
-            end for end in (self.first_end_us, self.last_end_us, *(self.records_us or ())) if end is not None
-        ]
-        return (min(ends), max(ends)) if ends else None
+        first, last = time_range((self.first_end_us, self.last_end_us, *(self.records_us or ())))
+        return None if first is None or last is None else (first, last)
 
 
 class _InputFacts(Struct, forbid_unknown_fields=True):
@@ -153,6 +152,15 @@ class DayRollup(Struct, array_like=True, forbid_unknown_fields=True):
     lost: Count
     rules: Count
 
+    @property
+    def document(self) -> str:
+        """Name of the document that lists the files."""
+        return file_names.measures_document(self.system, self.day, self.state)
+
+    def file(self, table: str) -> str:
+        """Return the name of the file of a table."""
+        return file_names.measure_file(table, self.system, self.day, self.state)
+
 
 class ConsolidatedDay(Struct, array_like=True, forbid_unknown_fields=True):
     """Measures of one local day of many systems in a few files, in addition to the files of each system.
@@ -164,6 +172,15 @@ class ConsolidatedDay(Struct, array_like=True, forbid_unknown_fields=True):
     day: _Date
     key: Key
     sha256: Sha256
+
+    @property
+    def document(self) -> str:
+        """Name of the document that lists the files."""
+        return file_names.gathered_document(self.day, self.key)
+
+    def file(self, table: str) -> str:
+        """Return the name of the file of a table."""
+        return file_names.gathered(table, self.day, self.key)
 
 
 class Manifest(Struct):

@@ -113,23 +113,21 @@ class Remote(LakeFolder):
         return self._seen[0].startswith(file_names.MARK)
 
     def load(self) -> Manifest:
-        try:
+        with contextlib.suppress(InputError):
             return self._load()
-        except InputError:
-            # A response can be cut without a sign of it but its content; kept, it would be read for ever.
-            self._seen = b"", {}
-        try:
-            return self._load()
-        except InputError:
-            self._seen = b"", {}
-            raise
+        return self._load()
 
     def _load(self) -> Manifest:
         self.refresh_manifest()
         data, version = self._seen
         if not version:
             return Manifest()
-        current = manifest.load(data, self.display_path(file_names.MANIFEST))
+        try:
+            current = manifest.load(data, self.display_path(file_names.MANIFEST))
+        except InputError:
+            # A response can be cut without a sign of it but its content; kept, it would be read for ever.
+            self._seen = b"", {}
+            raise
         current.version = version
         return current
 
@@ -211,11 +209,9 @@ class Remote(LakeFolder):
 
     # -- reading -------------------------------------------------------------------------------------
 
-    def read(self, name: str, sha256: str | None, moves: Mapping[str, str] | None = None) -> bytes:
-        if moves and name in moves:
-            return super().read(name, sha256, moves)
+    def read(self, name: str, sha256: str | None) -> bytes:
         self.fetch([name])
-        if sha256 is not None:
+        if sha256 is not None and name not in self.moves:
             try:
                 return super().read(name, sha256)
             except InputError:

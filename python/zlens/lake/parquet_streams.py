@@ -5,27 +5,26 @@ from __future__ import annotations
 import resource
 from contextlib import suppress
 
+from msgspec import Struct
+
 from zlens.catalog.expressions import literal
 from zlens.inputs.source import ParquetTable
+from zlens.readers.row_tables import RowStream
 
 
-class ParquetStream:
+class ParquetStream(Struct):
     """Some columns of a table as an Arrow stream that can be read repeatedly."""
 
-    def __init__(self, table: ParquetTable, columns: list[str]) -> None:
-        types = {column.name: column.type for column in table.columns}
-        self._table = table
-        self._schema = [(name, types[name]) for name in columns]
+    table: ParquetTable
+    columns: list[str]
 
     def __arrow_c_schema__(self) -> object:
-        from zlens._native import ArrowTable
-
-        return ArrowTable(self._schema, []).__arrow_c_schema__()
+        return RowStream(self.table.columns, lambda _: (), self.columns).__arrow_c_schema__()
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         from zlens.engine import connection as engine
 
-        return engine.stream(self._table.sql([name for name, _ in self._schema]), self._table.paths)
+        return engine.stream(self.table.sql(self.columns), self.table.paths)
 
 
 def read_parquet_sql(paths: list[str], *options: str, named: bool = False) -> str:

@@ -7,11 +7,9 @@ import hashlib
 import os
 import shutil
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 
 from zlens._native import ArrowTable
 from zlens.catalog import expressions
-from zlens.catalog.raw_columns import RawColumn
 from zlens.inputs.problems import Problem
 from zlens.lake import documents, file_names, lake_folder
 from zlens.lake.boundary_inputs import BoundaryInputs, Pair, sql_list
@@ -26,12 +24,12 @@ _EMPTY_SHA256, _EMPTY_FOOT = hashlib.sha256(b"").hexdigest(), hashlib.blake2b(b"
 
 
 class BoundaryFiles:
-    """The files of a lake, and those about to enter it (`moves`)."""
+    """The files of a lake, and those about to enter it (`moves`), to which boundaries are added."""
 
     def __init__(
         self, lake: LakeFolder, staged: Staging, engine: ParquetEngine, moves: dict[str, str]
     ) -> None:
-        self.lake = lake
+        self.lake = lake.with_moves(moves)
         self.staged = staged
         self.engine = engine
         self.moves = moves
@@ -39,28 +37,19 @@ class BoundaryFiles:
 
     def path(self, name: str) -> str:
         """Return the current path of a file of the lake."""
-        if name not in self.moves:
-            self.lake.fetch([name])
-        return self.moves.get(name) or self.lake.absolute(name)
+        self.lake.fetch([name])
+        return self.lake.absolute(name)
 
     def side_file(self, pair: Pair, name: str) -> str:
         """Return the current path of a file next to a part's document."""
         return self.path(_document_file(pair, f"{pair[1].place}.{name}"))
 
-    def document(self, pair: Pair) -> PartDocument:
-        stored = documents.load(*self._content(_document_file(pair, documents.NAME)))
-        return lake_folder.find_part_document(stored, pair[1], self.lake)
+    def columns(self, document: PartDocument, table: str) -> list[str]:
+        return [column.name for column in self.lake.schema(document.schemas[table])]
 
     def intervals(self, pair: Pair) -> PartIntervals:
-        name = documents.intervals_file_name(pair[1].place, 0)
-        return documents.load_intervals(*self._content(_document_file(pair, name)))
-
-    def schema(self, document: PartDocument, table: str) -> tuple[RawColumn, ...]:
-        return documents.load_schema(*self._content(file_names.schema(document.schemas[table])))
-
-    def _content(self, name: str) -> tuple[bytes, str]:
-        path = self.path(name)
-        return Path(path).read_bytes(), path
+        name = _document_file(pair, documents.intervals_file_name(pair[1].place))
+        return documents.load_intervals(self.lake.read(name, None), self.lake.absolute(name))
 
     def read(self, pair: Pair, files: list[LakeFile]) -> str:
         """Return the FROM item of some files as imported."""
@@ -74,8 +63,7 @@ class BoundaryFiles:
         return f"{days}[list_position({sql_list(self._imported_paths(pair, files))}, b._file)]"
 
     def _imported_paths(self, pair: Pair, files: list[LakeFile]) -> list[str]:
-        # `moves`: the boundary of an earlier part may not be in the lake yet.
-        boundary = self.lake.seam(*pair, self.moves)
+        boundary = self.lake.seam(*pair)
         paths = [self.path(lake_folder.import_file_name(*pair, file, boundary)) for file in files]
         for path, file in zip(paths, files, strict=True):
             if path not in self._verified:
@@ -103,13 +91,13 @@ class PartBoundary:
         self.source = self.pair[0].source
         self.inputs = inputs
         self.key = key
-        self.part = files.document(self.pair)
+        self.part = files.lake.part_document(*self.pair)
         self.document = BoundaryDocument([])
         self._folder = files.staged.path / "seams" / key
         self._folder.mkdir(parents=True, exist_ok=True)
 
     def columns(self, table: str) -> list[str]:
-        return [column.name for column in self.files.schema(self.part, table)]
+        return self.files.columns(self.part, table)
 
     def ends(self, indexes: Iterable[int]) -> set[int]:
         """Return the interval ends of some parts."""

@@ -7,7 +7,7 @@ import os
 import statistics
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import chain
 from typing import Any
 
@@ -54,9 +54,9 @@ def open_lake(path: str, options: Options) -> list[LakeSource | MeasuresSource]:
         raise InputError("the lake is empty", file=path, cure=phrase("lake_fill", lake=path))
     shown = _display_names(imported for imported, _ in parts)
     sources: dict[str, list[_ReaderPart]] = {}
-    known: dict[tuple[str, str], InputDocument] = {}
+    read = cache(lambda sha256, key: lake.document(manifest.inputs[sha256], key))
     for imported, part in parts:
-        stored = _ReaderPart(lake, imported, part, shown[imported.sha256], known)
+        stored = _ReaderPart(lake, imported, part, shown[imported.sha256], read)
         sources.setdefault(imported.source, []).append(stored)
     opened = [LakeSource(name, lake, stored, options, lock) for name, stored in sources.items()]
     if not manifest.rollups:
@@ -91,21 +91,21 @@ _FACTS = (*("machine_type", "model", "serial", "release", "lpar", "lpar_number",
 
 
 class _ReaderPart(Struct, dict=True):
-    """A part of the lake; its documents are read on first use."""
+    """A part of the lake; its documents are read on first use.
+
+    read   returns the document of an input by its digest and key, read once: an input of many systems has a
+           part of each
+    """
 
     lake: LakeFolder
     input: LakeInput
     part: InputPart
     shown: str
-    #: Documents read, by input and key: an input of many systems has a part of each.
-    known: dict[tuple[str, str], InputDocument]
+    read: Callable[[str, str], InputDocument]
 
     @property
     def full_document(self) -> InputDocument:
-        key = self.input.sha256, self.part.document
-        if key not in self.known:
-            self.known[key] = self.lake.document(self.input, self.part.document)
-        return self.known[key]
+        return self.read(self.input.sha256, self.part.document)
 
     @cached_property
     def document(self) -> PartDocument:
@@ -162,11 +162,10 @@ class LakeTable(Struct, dict=True):
 
     name: str
     named: bool
-    find: Callable[[], tuple[RawColumn, ...]]
+    schema: str
     source: LakeSource
     #: Its parts by system, grouped by equal tables; all tables of a group share the list.
     groups: dict[str, list[list[_ReaderPart]]] = field(default_factory=dict)
-    known: tuple[RawColumn, ...] | None = None
     is_verified: bool = False
 
     @property
@@ -183,11 +182,9 @@ class LakeTable(Struct, dict=True):
             for file in self.source.files(stored).get(self.name, ())
         }
 
-    @property
+    @cached_property
     def columns(self) -> tuple[RawColumn, ...]:
-        if self.known is None:
-            self.known = self.find()
-        return self.known
+        return self.source.schema(self.schema)
 
     def stream(self, columns: list[str]) -> ArrowSource:
         self._verify()
@@ -233,7 +230,7 @@ class _LakeTables(Mapping[str, list[RawTable]]):
             for table, schema in self._source.schemas(parts[0]).items():
                 key = table, schema, named
                 if key not in tables:
-                    tables[key] = LakeTable(table, named, self._source.schema(schema), self._source)
+                    tables[key] = LakeTable(table, named, schema, self._source)
                 tables[key].groups.setdefault(system, []).append(parts)
         by_name: dict[str, list[LakeTable]] = {}
         for lake_table in tables.values():
@@ -288,7 +285,8 @@ class LakeSource:
         self.chosen = [stored for stored in self._selected if stored.part.raw]
         #: Systems with removed raw tables within the options.
         self.forgotten = {stored.part.system for stored in self._selected if not stored.part.raw}
-        self._schemas: dict[str, tuple[RawColumn, ...]] = {}
+        #: Returns the columns of a schema.
+        self.schema = cache(lake.schema)
         self._schemas_by_tables: dict[str, Mapping[str, str]] = {}
         self._files: dict[tuple[str, str], dict[str, list[LakeFile]]] = {}
         self.tables: Mapping[str, list[RawTable]] = _LakeTables(self)
@@ -402,14 +400,6 @@ class LakeSource:
                 high is None or file.first_us <= high
             ):
                 yield file
-
-    def schema(self, key: str) -> Callable[[], tuple[RawColumn, ...]]:
-        def find() -> tuple[RawColumn, ...]:
-            if key not in self._schemas:
-                self._schemas[key] = self.lake.schema(key)
-            return self._schemas[key]
-
-        return find
 
     def _intervals(self, info: SystemInfo) -> list[Interval]:
         """Return the distinct intervals of a system; only those of the selected times, if there are any."""

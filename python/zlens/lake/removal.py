@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 
 from msgspec import Struct, field
@@ -18,11 +18,12 @@ from zlens.errors import LakeError, QueryError
 from zlens.inputs.options import Options
 from zlens.inputs.source import Progress, SystemInfo
 from zlens.lake import lake_folder, retention, rollups
-from zlens.lake.boundaries import BoundaryUpdater
+from zlens.lake.boundaries import update_boundaries
 from zlens.lake.lake_folder import LakeFolder
 from zlens.lake.location import open_lake
 from zlens.lake.manifest import InputPart, LakeInput, Manifest
 from zlens.lake.parquet_engine import ParquetEngine
+from zlens.lake.part_boundary import BoundaryFiles
 from zlens.schema.wording import phrase
 
 
@@ -71,12 +72,11 @@ def _forget(lake: LakeFolder, options: Options, dry_run: bool) -> RemovalResult:
             _remove_part(manifest, imported, part)
         staged_paths: dict[str, str] = {}
         with ParquetEngine(staged.path / "spill") as engine:
-            updater = BoundaryUpdater(lake, manifest, staged, engine, staged_paths)
-            updater.update((part.system, imported.source) for imported, part in removed)
+            files = BoundaryFiles(lake, staged, engine, staged_paths)
+            systems = ((part.system, imported.source) for imported, part in removed)
+            update_boundaries(manifest, files, systems)
         lake_folder.fsync_files(staged_paths.values())
-        lake.retire(manifest, listed, staged_paths)
-        lake.commit(manifest, staged, staged_paths)
-        forgotten.waiting = lake.remove_retired(manifest)
+        forgotten.waiting = lake.publish(manifest, staged, staged_paths, listed)
         return forgotten
 
 
@@ -142,7 +142,7 @@ def _choose_raw(lake: LakeFolder, manifest: Manifest, before_us: int, systems: s
     forgotten = RemovalResult()
     selection = _Chosen(forgotten)
     for machine in rollups.machines(lake, manifest):
-        measured = _RollupCoverage(lake, manifest, machine)
+        has = _measured_days(lake, manifest, machine)
         for imported, part, days in machine.parts:
             if not part.raw or not days or (systems and part.system not in systems):
                 continue
@@ -152,7 +152,7 @@ def _choose_raw(lake: LakeFolder, manifest: Manifest, before_us: int, systems: s
                 if days[0] < first_new:
                     forgotten.kept.append((part.system, imported.path))
                 continue
-            in_measures = [measured.has(imported, part, day) for day in days]
+            in_measures = [has(imported, part, day) for day in days]
             if not all(in_measures):
                 forgotten.unmeasured.append((part.system, imported.path))
                 continue
@@ -179,36 +179,31 @@ def _remove_raw(lake: LakeFolder, before_us: int, systems: set[str], proven: _Ch
         listed = lake.listed(manifest)
         for item in selection.removed:
             item.part.raw, item.part.seam = False, None
-        lake.retire(manifest, listed)
-        lake.commit(manifest, staged, {})
-        selection.forgotten.waiting = lake.remove_retired(manifest)
+        selection.forgotten.waiting = lake.publish(manifest, staged, {}, listed)
         selection.forgotten.proof = proven.forgotten.proof
         return selection.forgotten
 
 
-class _RollupCoverage:
-    """Data of a machine that its measures by hour and day contain."""
+def _measured_days(
+    lake: LakeFolder, manifest: Manifest, machine: rollups.LakeMachine
+) -> Callable[[LakeInput, InputPart, int], bool]:
+    """Return a function that returns whether a day's measures contain an input.
 
-    def __init__(self, lake: LakeFolder, manifest: Manifest, machine: rollups.LakeMachine) -> None:
-        self._into = lake
-        self._manifest = manifest
-        self._states = machine.states()
-        self._sealed = machine.frozen_days()
+    It raises LakeError if they are out of date.
+    """
+    states, sealed = machine.states(), machine.frozen_days()
 
-    def has(self, imported: LakeInput, part: InputPart, day: int) -> bool:
-        """Return whether a day's measures contain an input. Raises LakeError if they are out of date."""
+    def has(imported: LakeInput, part: InputPart, day: int) -> bool:
         name = rollups.day_name(day)
-        rollup = self._manifest.rollups.get((part.system, name))
-        if day in self._sealed:
-            return rollup is not None and imported.sha256 in self._into.measures(rollup).inputs
-        if rollup is None or rollup.state != self._states[day]:
-            path = self._into.name
-            raise LakeError(
-                f"the measures of {part.system}, {name}, are not in the lake, or older than its data",
-                file=path,
-                cure=phrase("lake_rollup", lake=path),
-            )
+        rollup = manifest.rollups.get((part.system, name))
+        if day in sealed:
+            return rollup is not None and imported.sha256 in lake.measures(rollup).inputs
+        if rollup is None or rollup.state != states[day]:
+            message = f"the measures of {part.system}, {name}, are not in the lake, or older than its data"
+            raise LakeError(message, file=lake.name, cure=phrase("lake_rollup", lake=lake.name))
         return True
+
+    return has
 
 
 def _drop_measures(lake: LakeFolder, manifest: Manifest, parts: list[InputPart]) -> None:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
+from itertools import chain
+
+from msgspec import Struct, field
 
 from zlens.catalog import expressions
 from zlens.catalog.raw_columns import RawColumn
@@ -12,7 +15,7 @@ from zlens.inputs.source import ArrowSource, FilelessSource, RawTable, SystemInf
 from zlens.lake import file_names
 from zlens.lake.documents import MeasuresFile
 from zlens.lake.lake_folder import LakeFolder, ReadLock
-from zlens.lake.manifest import RULES, ConsolidatedDay, DayRollup, Manifest
+from zlens.lake.manifest import RULES, DayRollup, Manifest
 from zlens.lake.parquet_streams import ParquetStream, raise_file_limit, read_parquet_sql
 from zlens.lake.rollups import DAY_US, day_name, day_number, machines
 
@@ -26,20 +29,18 @@ MIN_CONSOLIDATED_SYSTEMS = 8
 Bounds = tuple[int | None, int | None]
 
 
-class MeasuresTable:
-    """One measure by hour or by day, of all systems, in files of one schema."""
+class MeasuresTable(Struct, eq=False):
+    """One measure by hour or by day, of all systems, in files of one schema.
 
-    def __init__(
-        self, name: str, columns: tuple[RawColumn, ...], lake: LakeFolder, bounds: Mapping[str, Bounds]
-    ) -> None:
-        self.name = name
-        self.columns = columns
-        self.files: dict[str, MeasuresFile] = {}
-        #: Systems to read from a file that also has rows of other systems.
-        self._only: dict[str, tuple[str, ...]] = {}
-        self._lake = lake
-        self._bounds = bounds
-        self._is_verified = False
+    only   systems to read from a file that also has rows of other systems
+    """
+
+    name: str
+    columns: tuple[RawColumn, ...]
+    source: MeasuresSource
+    files: dict[str, MeasuresFile] = field(default_factory=dict)
+    only: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    is_verified: bool = False
 
     @property
     def paths(self) -> list[str]:
@@ -47,13 +48,13 @@ class MeasuresTable:
 
     def sql(self, columns: Sequence[str]) -> str:
         """Return a SELECT of the named columns within the selected times."""
-        if not self._is_verified:
-            self._lake.verify(self.files)
-            self._is_verified = True
+        if not self.is_verified:
+            self.source.lake.verify(self.files)
+            self.is_verified = True
         select_list = ", ".join(map(expressions.quote, columns)) or "1"
         by_systems: dict[tuple[str, ...] | None, list[str]] = {}
         for path in self.files:
-            by_systems.setdefault(self._only.get(path), []).append(path)
+            by_systems.setdefault(self.only.get(path), []).append(path)
         times = self._times()
         return " UNION ALL ".join(
             f"SELECT {select_list} FROM {read_parquet_sql(paths)} WHERE {_systems_sql(systems)} AND ({times})"
@@ -64,64 +65,56 @@ class MeasuresTable:
         """Add a file; `only`: the systems with current rows if not all rows are current."""
         self.files[path] = file
         if only is not None:
-            self._only[path] = only
+            self.only[path] = only
 
     def stream(self, columns: list[str]) -> ArrowSource:
         return ParquetStream(self, columns)
 
     def _times(self) -> str:
         by_bounds: dict[Bounds, list[str]] = {}
-        for system, bounds in self._bounds.items():
+        for system, bounds in self.source.bounds.items():
             by_bounds.setdefault(bounds, []).append(system)
         if set(by_bounds) <= {(None, None)}:
             return "true"
         conditions = []
         for (low, high), systems in by_bounds.items():
-            parts = [f"system IN ({', '.join(map(expressions.literal, systems))})"]
+            parts = [_systems_sql(systems)]
             parts += [f"epoch_us({BUCKET_END}) > {low}"] if low is not None else []
             parts += [f"epoch_us({BUCKET_END}) <= {high}"] if high is not None else []
             conditions.append(" AND ".join(parts))
         return " OR ".join(f"({condition})" for condition in conditions)
 
 
-def _systems_sql(systems: tuple[str, ...] | None) -> str:
+def _systems_sql(systems: Sequence[str] | None) -> str:
     return "true" if systems is None else f"system IN ({', '.join(map(expressions.literal, systems))})"
 
 
 class _RollupTables(Mapping[str, list[RawTable]]):
     """Tables by name. Documents are read on first use."""
 
-    def __init__(
-        self,
-        lake: LakeFolder,
-        rollups: Sequence[DayRollup],
-        gathered: Sequence[ConsolidatedDay],
-        bounds: Mapping[str, Bounds],
-    ) -> None:
-        self._lake = lake
-        self._rollups = rollups
-        self._gathered = gathered
-        self._bounds = bounds
-        self._schemas: dict[str, tuple[RawColumn, ...]] = {}
+    def __init__(self, source: MeasuresSource) -> None:
+        self._source = source
+        self._schema = cache(source.lake.schema)
 
     @cached_property
     def found(self) -> dict[str, list[RawTable]]:
+        lake = self._source.lake
         tables: dict[tuple[str, str], MeasuresTable] = {}
 
         def table(name: str, key: str) -> MeasuresTable:
             if (name, key) not in tables:
-                tables[name, key] = MeasuresTable(name, self._schema(key), self._lake, self._bounds)
+                tables[name, key] = MeasuresTable(name, self._schema(key), self._source)
             return tables[name, key]
 
         by_day: dict[str, dict[str, DayRollup]] = {}
-        for rollup in self._rollups:
+        for rollup in self._source.rollups:
             if self._overlaps(rollup):
                 by_day.setdefault(rollup.day, {})[rollup.system] = rollup
-        for entry in self._gathered:
+        for entry in self._source.manifest.gathered.values():
             rollup_by_system = by_day.get(entry.day, {})
             if len(rollup_by_system) < MIN_CONSOLIDATED_SYSTEMS:
                 continue
-            gathered = self._lake.gathered(entry)
+            gathered = lake.gathered(entry)
             current = [
                 system
                 for system, state in gathered.members
@@ -129,29 +122,22 @@ class _RollupTables(Mapping[str, list[RawTable]]):
             ]
             only = None if len(current) == len(gathered.members) else (*current,)
             for file in gathered.files if current else ():
-                path = self._lake.absolute(file_names.gathered(file.table, entry.day, entry.key))
+                path = lake.absolute(entry.file(file.table))
                 table(file.table, gathered.schemas[file.table]).add(path, file, only)
             for system in current:
                 del rollup_by_system[system]
-        for rollup in (
-            rollup for rollup_by_system in by_day.values() for rollup in rollup_by_system.values()
-        ):
-            stored = self._lake.measures(rollup)
+        for rollup in chain.from_iterable(of_day.values() for of_day in by_day.values()):
+            stored = lake.measures(rollup)
             for file in stored.files:
-                name = file_names.measure_file(file.table, rollup.system, rollup.day, rollup.state)
-                table(file.table, stored.schemas[file.table]).add(self._lake.absolute(name), file)
+                path = lake.absolute(rollup.file(file.table))
+                table(file.table, stored.schemas[file.table]).add(path, file)
         by_name: dict[str, list[RawTable]] = {}
         for lake_table in tables.values():
             by_name.setdefault(lake_table.name, []).append(lake_table)
         return by_name
 
-    def _schema(self, key: str) -> tuple[RawColumn, ...]:
-        if key not in self._schemas:
-            self._schemas[key] = self._lake.schema(key)
-        return self._schemas[key]
-
     def _overlaps(self, rollup: DayRollup) -> bool:
-        low, high = self._bounds.get(rollup.system, (None, None))
+        low, high = self._source.bounds.get(rollup.system, (None, None))
         day_us = day_number(rollup.day) * DAY_US
         # Days are local; offsets from UTC are less than a day.
         return (low is None or day_us + 2 * DAY_US > low) and (high is None or day_us - DAY_US < high)
@@ -185,20 +171,20 @@ class MeasuresSource(FilelessSource):
     ) -> None:
         self.lake = lake
         self.systems: list[SystemInfo] = []
-        self._manifest = manifest
-        self._rollups = rollups
+        self.manifest = manifest
+        self.rollups = rollups
+        self.bounds = bounds
         self._reading = reading
-        self._tables = _RollupTables(lake, rollups, [*manifest.gathered.values()], bounds)
-        self.tables: Mapping[str, list[RawTable]] = self._tables
+        self.tables: Mapping[str, list[RawTable]] = _RollupTables(self)
 
     @cached_property
     def kept_days(self) -> dict[str, tuple[str, ...]]:
         """Days with measures, but without raw tables of some system of their machine, by system."""
-        if all(part.raw for _, part in self._manifest.parts()):
+        if all(part.raw for _, part in self.manifest.parts()):
             return {}
-        stored = {(rollup.system, rollup.day) for rollup in self._rollups}
+        stored = {(rollup.system, rollup.day) for rollup in self.rollups}
         kept: dict[str, tuple[str, ...]] = {}
-        for machine in machines(self.lake, self._manifest):
+        for machine in machines(self.lake, self.manifest):
             names = [day_name(day) for day in sorted(machine.frozen_days())]
             for system in machine.systems:
                 if days := tuple(name for name in names if (system, name) in stored):
@@ -208,7 +194,7 @@ class MeasuresSource(FilelessSource):
     def problems(self, *, complete: bool = False) -> list[Problem]:
         """Return a problem for each system with measures of earlier rules."""
         earlier: dict[str, list[str]] = {}
-        for rollup in self._rollups:
+        for rollup in self.rollups:
             if rollup.rules != RULES:
                 earlier.setdefault(rollup.system, []).append(rollup.day)
         problems = []

@@ -26,16 +26,17 @@ from zlens.catalog.layouts import SIM
 from zlens.errors import InputError, LakeError
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
-from zlens.inputs.source import Progress, Source
+from zlens.inputs.source import Progress, Source, SystemInfo
 from zlens.lake import documents as document
 from zlens.lake import file_names, importer, json_files, lake_folder
-from zlens.lake.importer import DecodingOptions, ImportResult
+from zlens.lake.importer import ImportResult
 from zlens.lake.json_files import Sha256
 from zlens.lake.lake_folder import LakeFolder, Staging
 from zlens.lake.location import is_lake, open_folder
 from zlens.lake.manifest import LakeInput, Manifest, StoredInput, input_facts
 from zlens.lake.parquet_engine import ParquetEngine
 from zlens.lake.table_writer import InputDraft
+from zlens.readers.files import read_error
 from zlens.schema.structs import Count, Text
 from zlens.schema.wording import phrase
 
@@ -206,9 +207,7 @@ def _found(areas: Iterable[str | os.PathLike[str]]) -> tuple[list[_StagedInput],
         try:
             candidates = [base] if (base / NAME).exists() else sorted(base.iterdir())
         except OSError as error:
-            raise InputError(
-                f"cannot be read: {error.strerror or error}", file=str(base), cure="name staged inputs"
-            ) from None
+            raise read_error(str(base), error, cure="name staged inputs") from None
         for path in candidates:
             if not (path / NAME).exists():
                 continue
@@ -242,24 +241,24 @@ def _commit(lake: LakeFolder, batch: list[_StagedInput]) -> list[CommitResult]:
             if _is_imported(current, staged.input.sha256)
         ]
         known = {result.input.sha256 for result in results}
-        copies: list[tuple[_StagedInput, InputDraft, dict[str, DecodingOptions]]] = []
+        copies: list[tuple[_StagedInput, InputDraft, dict[str, SystemInfo]]] = []
         failures: list[tuple[_StagedInput, InputError]] = []
         for staged in batch:
             if staged.input.sha256 in known:
                 continue
             try:
                 draft = staged.copy_into(staging)
-                copies.append((staged, draft, staged.origins()))
+                copies.append((staged, draft, staged.systems()))
             except InputError as error:
                 failures.append((staged, error))
         lake_folder.fsync_files(path for _, draft, _ in copies for path in draft.moves.values())
         with ParquetEngine(staging.path / "spill") as engine, lake.locked():
             manifest = lake.load()
             drafts: list[InputDraft] = []
-            batch_options: dict[tuple[str, str], tuple[int, DecodingOptions]] = {}
-            for staged, draft, origins in copies:
+            batch_options: dict[tuple[str, str], tuple[int, bool, bool]] = {}
+            for staged, draft, systems in copies:
                 again = _is_imported(manifest, staged.input.sha256)
-                conflict = None if again else _conflict(lake, manifest, draft.input, origins, batch_options)
+                conflict = None if again else _conflict(lake, manifest, draft.input, systems, batch_options)
                 if not again and conflict is None:
                     inputs = [*manifest.inputs.values(), *(item.input for item in drafts)]
                     conflict = importer.find_system_conflict(inputs, draft.input)
@@ -286,8 +285,8 @@ def _conflict(
     lake: LakeFolder,
     manifest: Manifest,
     draft: LakeInput,
-    origins: dict[str, DecodingOptions],
-    batch_options: dict[tuple[str, str], tuple[int, DecodingOptions]],
+    systems: dict[str, SystemInfo],
+    batch_options: dict[tuple[str, str], tuple[int, bool, bool]],
 ) -> LakeError | None:
     """Return why an input is incompatible with the lake or its batch; None adds it to the batch."""
     if draft.sha256 in manifest.inputs:
@@ -297,18 +296,21 @@ def _conflict(
             cure="import the file itself to add them again",
         )
     try:
-        importer.check_compatible(lake, manifest, draft, origins)
+        importer.check_compatible(lake, manifest, draft, systems)
     except LakeError as error:
         return error
-    for system, origin in origins.items():
-        earlier = batch_options.get((draft.source, system))
-        if earlier is not None and earlier != (draft.leap, origin):
+    options = {
+        (draft.source, system): (draft.leap, info.local_time, info.release == SIM)
+        for system, info in systems.items()
+    }
+    for key, of_system in options.items():
+        if batch_options.get(key, of_system) != of_system:
             return LakeError(
-                f"{system} is staged with other leap seconds, times or record layouts in another input",
+                f"{key[1]} is staged with other leap seconds, times or record layouts in another input",
                 file=draft.path,
                 cure="stage all inputs of a system alike",
             )
-    batch_options.update({(draft.source, system): (draft.leap, origin) for system, origin in origins.items()})
+    batch_options |= options
     return None
 
 
@@ -328,9 +330,7 @@ class _StagedInput(Struct):
             with open(file, "rb") as opened:
                 data = opened.read(_LARGEST)
         except OSError as error:
-            raise InputError(
-                f"cannot be read: {error.strerror or error}", file=str(file), cure="stage the input again"
-            ) from None
+            raise read_error(str(file), error, cure="stage the input again") from None
         problem = json_files.errors(str(file))
         stored = json_files.load(_STAGED, data, str(file))
         staged = cls(path, stored.zone, stored.input.checked("input", problem), stored.files)
@@ -379,23 +379,20 @@ class _StagedInput(Struct):
             draft.moves[name] = os.fspath(target)
         return draft
 
-    def origins(self) -> dict[str, DecodingOptions]:
-        """Return the decoding options of each system."""
-        origins: dict[str, DecodingOptions] = {}
+    def systems(self) -> dict[str, SystemInfo]:
+        """Return the facts of each system."""
+        systems: dict[str, SystemInfo] = {}
         for key in self.input.documents:
             name = self.path / file_names.document_folder(self.input.sha256, key) / document.NAME
             try:
                 data = name.read_bytes()
             except OSError as error:
-                raise InputError(
-                    f"cannot be read: {error.strerror or error}", file=str(name), cure="stage the input again"
-                ) from None
-            for part in document.load(data, str(name)).parts:
-                origins[part.info.system] = DecodingOptions(part.info.local_time, part.info.release == SIM)
-        if origins.keys() != self.input.parts.keys():
+                raise read_error(str(name), error, cure="stage the input again") from None
+            systems |= {part.info.system: part.info for part in document.load(data, str(name)).parts}
+        if systems.keys() != self.input.parts.keys():
             problem = json_files.errors(str(self.path / NAME))
             raise problem.general_error("input.parts is wrong", expected="the systems of its documents")
-        return origins
+        return systems
 
 
 def _copy_file(path: Path, target: Path) -> tuple[int, str]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
 
 from msgspec import Struct, field
 
+from zlens.inputs.unix_time import time_range
 from zlens.lake.lake_folder import find_part_document
 from zlens.lake.location import open_lake
 from zlens.schema.structs import attributes
@@ -79,8 +79,8 @@ def contents(lake: str | os.PathLike[str]) -> LakeContents:
             key = (part.system, imported.source)
             system_contents = systems.setdefault(key, SystemContents(*key))
             system_contents.inputs += 1
-            system_contents.first_us = _first([system_contents.first_us, part.first_us])
-            system_contents.last_us = _last([system_contents.last_us, part.last_us])
+            times = (each for facts in (system_contents, part) for each in (facts.first_us, facts.last_us))
+            system_contents.first_us, system_contents.last_us = time_range(times)
             # Rows are counted as imported; a replacing file has the same rows or fewer.
             for file in find_part_document(documents[part.document], part, opened).files if part.raw else ():
                 for amount in (
@@ -90,12 +90,14 @@ def contents(lake: str | os.PathLike[str]) -> LakeContents:
                     system_contents.tables.setdefault(file.table, FileTotals()),
                 ):
                     amount.add(file.rows, file.bytes)
+        parts = imported.parts.values()
+        first_us, last_us = time_range(time for part in parts for time in (part.first_us, part.last_us))
         inputs.append(
             InputContents(
                 **attributes(imported, "sha256", "path", "source", "bytes", "added_us", "forgotten"),
                 systems=list(imported.parts),
-                first_us=_first(part.first_us for part in imported.parts.values()),
-                last_us=_last(part.last_us for part in imported.parts.values()),
+                first_us=first_us,
+                last_us=last_us,
                 amount=total,
             )
         )
@@ -108,11 +110,3 @@ def contents(lake: str | os.PathLike[str]) -> LakeContents:
     return LakeContents(
         os.fspath(lake), sorted_systems, inputs, len(manifest.retired), len(manifest.rollups), without_raw
     )
-
-
-def _first(times: Iterable[int | None]) -> int | None:
-    return min((time for time in times if time is not None), default=None)
-
-
-def _last(times: Iterable[int | None]) -> int | None:
-    return max((time for time in times if time is not None), default=None)

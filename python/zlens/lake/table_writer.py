@@ -16,6 +16,7 @@ from zlens._native import ArrowTable
 from zlens.catalog import expressions
 from zlens.catalog.raw_columns import RawColumn
 from zlens.inputs.source import RawTable, Source, SystemInfo, identity_ranges
+from zlens.inputs.unix_time import time_range
 from zlens.lake import documents, duplicates, file_names, lake_folder
 from zlens.lake.documents import InputDocument, LakeFile, PartDocument, PartIntervals, SourceTimeRange
 from zlens.lake.lake_folder import Staging
@@ -274,19 +275,16 @@ class InputWriter:
             self.draft.moves[target] = os.fspath(folder / name)
 
     def _part(self, place: int, info: SystemInfo, stored: list[PartIntervals]) -> None:
-        times = [
-            time
-            for facts in self.sources[info.system]
-            for time in (facts.first_us, facts.last_us)
-            if time is not None
-        ]
-        first_us, last_us = min(times, default=None), max(times, default=None)
+        of_system = self.sources[info.system]
+        first_us, last_us = time_range(
+            time for facts in of_system for time in (facts.first_us, facts.last_us)
+        )
         part = InputPart(info.system, "", place, first_us, last_us, local_time=info.local_time)
         if info.machine is not None and first_us is not None:
             part.machines = [(first_us, info.machine), *info.moves]
         part.recorded_name = info.recorded_name
         part.identity_ranges = identity_ranges(self.source, info)
-        sources = [facts.source for facts in self.sources[info.system]]
+        sources = [facts.source for facts in of_system]
         part.sources = sources if sources != [self.source.name] else []
         part.joined = info.system in self.subjects
         reader = self.boundary_readers[info.system]

@@ -6,7 +6,7 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import repeat
 from math import isnan, nan
-from typing import Any, Protocol
+from typing import Any
 
 from zlens.catalog.raw_columns import RawColumn
 from zlens.inputs.source import ArrowSource
@@ -39,13 +39,6 @@ class Texts:
         return code
 
 
-class ColumnValues(Protocol):
-    """The values of one column."""
-
-    def extend(self, values: Sequence[Any]) -> None: ...
-    def read(self, first: int, last: int | None) -> Iterator[Any]: ...
-
-
 class _Numbers:
     """Columns of all types but text, with a number in place of NULL."""
 
@@ -76,7 +69,7 @@ class _Texts:
         return (None if code < 0 else texts[code] for code in self._data[first:last])
 
 
-def column_values(kind: str, texts: Texts) -> ColumnValues:
+def column_values(kind: str, texts: Texts) -> _Numbers | _Texts:
     """Return an empty column of a catalog type."""
     if kind == "text":
         return _Texts(texts)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from collections import Counter as Tally
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Self, TypeVar
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from zlens._native import MonwriteFile, SmfFile
 from zlens.errors import InputError
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import CounterlessSource, Progress, RawTable, SystemInfo
@@ -57,30 +59,59 @@ class NotedFile(Struct):
                 yield Problem(system, source, self.path, None, record, kind, detail, None)
 
 
-class TextSource(CounterlessSource):
+class TextSource(CounterlessSource, ABC):
     """Defaults of a Source of texts, which are read when it is opened."""
+
+    name: str
+    #: Problems of a file that `note` stores.
+    max_notes = MAX_NOTES
 
     def __init__(self) -> None:
         self.systems: list[SystemInfo] = []
         self.tables: dict[str, list[RawTable]] = {}
         self._problems: list[Problem] = []
+        self._noted: Tally[str] = Tally()
+
+    def read_files(self, paths: list[str], progress: Progress | None) -> Self:
+        """Read all files. Raises InputError if none of them has data of a system."""
+        error = read_each(paths, self.read, self.refuse, progress)
+        self.finish()
+        if not self.systems:
+            raise error or self.no_data(paths[0])
+        return self
+
+    @abstractmethod
+    def read(self, path: str, step: Callable[[int], None]) -> None:
+        """Read a file, with problems for what is not read. Raises OSError or InputError."""
+
+    def refuse(self, path: str, error: InputError) -> None:
+        """Report a file that cannot be read."""
+        self.note(path, None, "changed", error.message)
+
+    def note(self, path: str, offset: int | None, kind: str, detail: str, lost: int | None = None) -> None:
+        """Add a problem unless the file has too many."""
+        self._noted[path] += 1
+        if self._noted[path] <= self.max_notes:
+            self.add_problem(path, offset, kind, detail, lost)
+
+    def add_problem(
+        self, path: str, offset: int | None, kind: str, detail: str, lost: int | None = None
+    ) -> None:
+        self._problems.append(Problem(None, self.name, path, offset, None, kind, detail, lost))
+
+    @abstractmethod
+    def finish(self) -> None:
+        """Build tables and systems after the last file."""
+
+    @abstractmethod
+    def no_data(self, path: str) -> InputError:
+        """Return the error of files without data, of which this is the first."""
 
 
-class IndexedFile(Protocol):
-    """A file of records whose index the native module has made."""
-
-    @property
-    def path(self) -> str: ...
-    @property
-    def size(self) -> int: ...
-    def problems(self) -> list[tuple[str, int, int, str | None, str]]: ...
-    def changed(self) -> str | None: ...
+File = TypeVar("File", MonwriteFile, SmfFile)
 
 
-File = TypeVar("File", bound=IndexedFile)
-
-
-def index_problems(file: IndexedFile, system: str | None, source: str) -> Iterator[Problem]:
+def index_problems(file: MonwriteFile | SmfFile, system: str | None, source: str) -> Iterator[Problem]:
     """Yield the problems of the records of a file, and whether it changed after it was read."""
     for kind, offset, lost, record, detail in file.problems():
         yield Problem(system, source, file.path, offset, record, kind, detail, lost)
@@ -169,7 +200,6 @@ def read_each(
     return first_error
 
 
-def read_error(path: str, error: OSError) -> InputError:
+def read_error(path: str, error: OSError, cure: str = "check name and permissions") -> InputError:
     """Return the error of a file that the operating system does not allow to read."""
-    message = f"cannot be read: {error.strerror or error}"
-    return InputError(message, file=path, cure="check name and permissions")
+    return InputError(f"cannot be read: {error.strerror or error}", file=path, cure=cure)

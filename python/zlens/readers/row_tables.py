@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import Any
 
+from msgspec import Struct
+
 from zlens._native import ArrowTable
 from zlens.catalog.raw_columns import RawColumn
 from zlens.inputs.problems import printable
@@ -23,13 +25,12 @@ def leading(system: str | None, source: str, file: str, offset: int, us: int) ->
     }  # fmt: skip
 
 
-class RowTable:
+class RowTable(Struct, eq=False):
     """A raw table over rows that are dictionaries; missing values are NULL."""
 
-    def __init__(self, name: str, columns: tuple[RawColumn, ...], rows: Sequence[Row]) -> None:
-        self.name = name
-        self.columns = columns
-        self.rows = rows
+    name: str
+    columns: tuple[RawColumn, ...]
+    rows: Sequence[Row]
 
     def stream(self, columns: list[str]) -> ArrowSource:
         return RowStream(self.columns, self._tuples, columns)
@@ -38,22 +39,16 @@ class RowTable:
         return (tuple(row.get(name) for name in columns) for row in self.rows)
 
 
-class DecodedTable:
+class DecodedTable(Struct, eq=False, dict=True):
     """A raw table whose columns are loaded, and whose rows are decoded, when they are needed."""
 
-    def __init__(
-        self,
-        name: str,
-        columns: Callable[[], tuple[RawColumn, ...]],
-        stream: Callable[[list[str]], ArrowSource],
-    ) -> None:
-        self.name = name
-        self.stream = stream
-        self._load_columns = columns
+    name: str
+    load_columns: Callable[[], tuple[RawColumn, ...]]
+    stream: Callable[[list[str]], ArrowSource]
 
     @cached_property
     def columns(self) -> tuple[RawColumn, ...]:
-        return self._load_columns()
+        return self.load_columns()
 
 
 class RowStream:

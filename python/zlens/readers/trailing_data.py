@@ -47,8 +47,7 @@ def find_trailing_data(name: str, problems: Iterable[Problem], paths: Iterable[s
         except OSError:
             continue
     for problem in problems:
-        rest = _REST.match(problem.detail)
-        if rest is not None:
+        if rest := _REST.match(problem.detail):
             yield from _format_after(problem.file, int(rest[2]), int(rest[2]) + int(rest[1]))
             continue
         if problem.file in gzip_paths:

@@ -10,14 +10,13 @@ from __future__ import annotations
 import re
 from typing import Annotated, ClassVar
 
-import msgspec
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from zlens.catalog import layouts
 from zlens.catalog.layouts import MonitorField, RecordFile
 from zlens.record_pages.table import Bit, FieldRow
-from zlens.schema.structs import FactFile, FactTable, SourcedTable
+from zlens.schema.structs import FactFile, FactTable, SourcedTable, doc
 
 _WORDS = re.compile(r"[a-z0-9]+")
 #: Attributes of a field that are copied from the catalog.
@@ -27,21 +26,17 @@ _CARRIED = ("kind", "kind_status", "unit", "direction", "note")
 _Phrase = Annotated[str, Meta(pattern="^[a-z0-9]+( [a-z0-9]+)*$", title="words in lower case")]
 
 
-class KindRule(FactTable, frozen=True):
+class KindRule(FactTable, frozen=True, rename={"phrases": "any", "excluded": "not"}):
     """Words of a description that determine the kind of a field."""
 
-    name: Annotated[str, Meta(description="its name")]
-    kind: Annotated[str, Meta(description="the kind")]
-    phrases: Annotated[tuple[_Phrase, ...], Meta(description="one of them is there")] = msgspec.field(
-        name="any"
-    )
-    excluded: Annotated[tuple[_Phrase, ...], Meta(description="none of them is there")] = msgspec.field(
-        name="not"
-    )
-    types: Annotated[tuple[str, ...], Meta(description="types of the field")]
-    lengths: Annotated[tuple[int, ...], Meta(description="lengths of the field; empty: any")]
-    unit: Annotated[str | None, Meta(description="the unit")] = None
-    direction: Annotated[str | None, Meta(description="the direction")] = None
+    name: Annotated[str, doc("its name")]
+    kind: Annotated[str, doc("the kind")]
+    phrases: Annotated[tuple[_Phrase, ...], doc("one of them is there")]
+    excluded: Annotated[tuple[_Phrase, ...], doc("none of them is there")]
+    types: Annotated[tuple[str, ...], doc("types of the field")]
+    lengths: Annotated[tuple[int, ...], doc("lengths of the field; empty: any")]
+    unit: Annotated[str | None, doc("the unit")] = None
+    direction: Annotated[str | None, doc("the direction")] = None
 
     def __post_init__(self) -> None:
         if self.kind not in layouts.KINDS or not set(self.types) <= set(layouts.TYPES):
@@ -60,7 +55,7 @@ class RuleFile(FactFile, SourcedTable, frozen=True):
     """Rules for fields unknown to the catalog."""
 
     path: ClassVar = "zvm/page_words.toml"
-    note: Annotated[str, Meta(description="a remark")]
+    note: Annotated[str, doc("a remark")]
     rule: tuple[KindRule, ...]
 
 

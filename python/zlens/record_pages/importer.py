@@ -14,7 +14,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from zlens.catalog.layouts import file_name, read, record_key
+from zlens.catalog import layouts
 from zlens.errors import CatalogError
 from zlens.record_pages import packs, page_files
 from zlens.record_pages import table as page_table
@@ -25,24 +25,10 @@ from zlens.schema.plain_text import format_count, replace_controls
 from zlens.schema.wording import phrase
 
 
-class Imported(Struct, frozen=True):
-    """One imported record, and its record page."""
-
-    release: str
-    record: str
-    fields: int
-    length: int
-    new: tuple[str, ...]
-    unknown: tuple[str, ...]
-    findings: tuple[str, ...]
-    #: The page states that the record is no longer produced.
-    null: bool
-
-
 class ImportReport(Struct, frozen=True):
     """The result of an import. `packs` are the folders written, empty after a dry run."""
 
-    imported: tuple[Imported, ...]
+    imported: tuple[BuiltLayout, ...]
     skipped: tuple[Skipped, ...]
     packs: tuple[Path, ...]
     user: tuple[str, ...]
@@ -98,34 +84,25 @@ def import_pages(
         if requested_release is None:
             raise CatalogError("no pages are named", expected="saved record pages, folders or zips of them")
         problems = [] if dry_run else packs.apply_user_settings(requested_release, pack_root)
-        pack = (pack_root or packs.root()) / requested_release
+        pack = (pack_root or layouts.pack_root()) / requested_release
         return ImportReport((), (), () if dry_run else (pack,), tuple(problems), dry_run)
     files = page_files.gather(paths)
     with contextlib.closing(files):
-        pages_by_key, errors = _read_all(files, requested_release, pack_root, replace, progress)
+        chosen, errors = _read_all(files, requested_release, pack_root, replace, progress)
     skipped = files.skipped
-    if not pages_by_key:
+    if not chosen:
         raise _no_pages_error(errors, skipped)
+    imported = sorted(chosen, key=lambda built: (built.release, layouts.record_key(built.record)))
     written: list[Path] = []
     user_problems: list[str] = []
-    for name in () if dry_run else sorted({name for name, _ in pages_by_key}):
-        pairs = [pair for key, pair in pages_by_key.items() if key[0] == name]
-        path, problems = packs.save(
-            name,
-            [built.file for page, built in pairs if not page.null],
-            [_entry(page, built) for page, built in pairs],
-            base=pack_root,
-            keep=not replace,
-        )
+    for name in () if dry_run else sorted({built.release for built in imported}):
+        of_release = [built for built in chosen if built.release == name]
+        files_of_release = [built.file for built in of_release if not built.null]
+        entries = map(_entry, of_release)
+        path, problems = packs.save(name, files_of_release, entries, base=pack_root, keep=not replace)
         written.append(path)
         user_problems += problems
-    ordered = sorted(pages_by_key.items(), key=lambda item: (item[0][0], record_key(item[0][1])))
-    imported = tuple(_imported(name, page, built) for (name, _), (page, built) in ordered)
-    return ImportReport(imported, tuple(skipped), tuple(written), tuple(user_problems), dry_run)
-
-
-#: A page and its layout, by release and record.
-_Chosen = dict[tuple[str, str], tuple[page_table.RecordPage, BuiltLayout]]
+    return ImportReport(tuple(imported), tuple(skipped), tuple(written), tuple(user_problems), dry_run)
 
 
 def _read_all(
@@ -134,33 +111,29 @@ def _read_all(
     pack_root: Path | None,
     replace: bool,
     progress: Callable[[int, int], None] | None,
-) -> tuple[_Chosen, list[CatalogError]]:
+) -> tuple[list[BuiltLayout], list[CatalogError]]:
     """Return the page used for each record; files without a usable page are added to the skipped ones."""
-    pages_by_key: _Chosen = {}
+    chosen: dict[tuple[str, str], BuiltLayout] = {}
     seen: dict[str, str] = {}
     errors: list[CatalogError] = []
     for done, source in enumerate(files.found):
         if progress:
             progress(done, len(files.found))
         try:
-            page, built, name = _read(source, requested_release, seen)
+            built = _read(source, requested_release, seen)
             if not replace:
-                _no_loss(built, name, pack_root, source.name)
-            previous = pages_by_key.get((name, built.record))
-            if previous is not None:
-                page, built = _choose_longer((page, built), previous, files.skipped)
-            pages_by_key[name, built.record] = (page, built)
+                _no_loss(built, pack_root, source.name)
+            previous = chosen.get((built.release, built.record))
+            chosen[built.release, built.record] = _choose_longer(built, previous, files.skipped)
         except CatalogError as error:
             errors.append(error)
             files.skip(source.name, _reason(error))
     if progress:
         progress(len(files.found), len(files.found))
-    return pages_by_key, errors
+    return list(chosen.values()), errors
 
 
-def _read(
-    source: PageFile, requested_release: str | None, seen: dict[str, str]
-) -> tuple[page_table.RecordPage, BuiltLayout, str]:
+def _read(source: PageFile, requested_release: str | None, seen: dict[str, str]) -> BuiltLayout:
     text = source.read()
     if text.sha256 in seen:
         raise CatalogError(f"the same page as {seen[text.sha256]}", file=source.name)
@@ -175,33 +148,29 @@ def _read(
         )
     built = build(page, release)
     seen[text.sha256] = source.name
-    return page, built, release
+    return built
 
 
-def _no_loss(built: BuiltLayout, release: str, pack_root: Path | None, file: str) -> None:
+def _no_loss(built: BuiltLayout, pack_root: Path | None, file: str) -> None:
     """Reject a truncated page if the pack already has the complete record."""
-    pack_file = (pack_root or packs.root()) / release / file_name(built.record)
+    pack_file = (pack_root or layouts.pack_root()) / built.release / layouts.file_name(built.record)
     if not built.file.layouts or built.file.layouts[0].complete or not pack_file.is_file():
         return
-    existing, *_ = (*read(pack_file, release).layouts, None)
+    existing, *_ = (*layouts.read(pack_file, built.release).layouts, None)
     if existing and existing.complete and len(existing.fields) > len(built.file.layouts[0].fields):
         message = f"the page describes a part of {built.record}, but the pack has the complete record"
         raise CatalogError(message, file=file, cure=phrase("import_replace"))
 
 
-def _choose_longer(
-    page: tuple[page_table.RecordPage, BuiltLayout],
-    previous: tuple[page_table.RecordPage, BuiltLayout],
-    skipped: list[Skipped],
-) -> tuple[page_table.RecordPage, BuiltLayout]:
+def _choose_longer(built: BuiltLayout, previous: BuiltLayout | None, skipped: list[Skipped]) -> BuiltLayout:
     """Return the page that describes more of the record, because service adds fields at the end."""
-
-    def reach(pair: tuple[page_table.RecordPage, BuiltLayout]) -> tuple[int, int]:
-        return max((layout.length for layout in pair[1].file.layouts), default=0), pair[1].fields
-
-    longer, shorter = (page, previous) if reach(page) > reach(previous) else (previous, page)
-    reason = f"{longer[0].file} also describes {longer[1].record} of this release, and no less of it"
-    skipped.append(Skipped(shorter[0].file, reason))
+    if previous is None:
+        return built
+    longer, shorter = previous, built
+    if (built.length, built.fields) > (previous.length, previous.fields):
+        longer, shorter = built, previous
+    reason = f"{longer.page.file} also describes {longer.record} of this release, and no less of it"
+    skipped.append(Skipped(shorter.page.file, reason))
     return longer
 
 
@@ -224,19 +193,12 @@ def _no_pages_error(errors: list[CatalogError], skipped: list[Skipped]) -> Catal
     return CatalogError(message, file=file, expected=expected, cure="name the folder that they were saved in")
 
 
-def _entry(page: page_table.RecordPage, built: BuiltLayout) -> PageEntry:
+def _entry(built: BuiltLayout) -> PageEntry:
+    page = built.page
     file = Path(page.file).name.encode("utf-8", "replace").decode("utf-8")
     return PageEntry(
         built.record, page.record, file, page.sha256, f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
         built.fields, len(built.new), len(built.unknown), page.null, tuple(built.findings),
-    )  # fmt: skip
-
-
-def _imported(name: str, page: page_table.RecordPage, built: BuiltLayout) -> Imported:
-    layouts = built.file.layouts
-    return Imported(
-        name, built.record, built.fields, layouts[0].length if layouts else 0,
-        tuple(built.new), tuple(built.unknown), tuple(built.findings), page.null,
     )  # fmt: skip
 
 

@@ -26,7 +26,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, ValidationError, convert
 from msgspec.structs import asdict, replace
 
 from zlens.catalog import layouts, user_roles
@@ -95,8 +95,8 @@ class PageEntry(Struct, frozen=True):
     fields: int
     new: int
     unknown: int
-    null: bool
-    findings: tuple[str, ...]
+    null: bool = False
+    findings: tuple[str, ...] = ()
 
 
 class LayoutPack(Struct, frozen=True):
@@ -117,11 +117,6 @@ class LayoutPack(Struct, frozen=True):
         return [page.record for page in self.pages if page.null]
 
 
-def root() -> Path:
-    """Return the folder of all packs; it need not exist."""
-    return layouts.pack_root()
-
-
 def release_name(text: str) -> str:
     """Return a release as packs are named (7.3), from 7.3, 7.3.0 or V7R3.0."""
     match = _RELEASE.fullmatch(text.strip())
@@ -132,7 +127,7 @@ def release_name(text: str) -> str:
 
 def installed_packs(base: Path | None = None) -> list[LayoutPack]:
     """Return the user's imported packs, oldest release first; other packs have no list of pages."""
-    base_folder = root() if base is None else base
+    base_folder = layouts.pack_root() if base is None else base
     names = [name for name in layouts.packs(base_folder) if _FOLDER.fullmatch(name)]
     return [load(name, base_folder) for name in names if (base_folder / name / PACK_FILE).is_file()]
 
@@ -140,7 +135,7 @@ def installed_packs(base: Path | None = None) -> list[LayoutPack]:
 def load(release: str, base: Path | None = None) -> LayoutPack:
     """Return a pack with its list of pages."""
     name = release_name(release)
-    pack_folder = (root() if base is None else base) / name
+    pack_folder = (layouts.pack_root() if base is None else base) / name
     return LayoutPack(name, pack_folder, _pages(pack_folder))
 
 
@@ -148,24 +143,9 @@ def _pages(folder: Path) -> tuple[PageEntry, ...]:
     path = folder / PACK_FILE
     data = _toml(path, _AGAIN)
     try:
-        return tuple(_entry(item) for item in data.get("page", []))
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        return convert(data.get("page", []), tuple[PageEntry, ...])
+    except ValidationError as error:
         raise CatalogError(f"an entry is incomplete: {error}", file=str(path), cure=_AGAIN) from error
-
-
-def _entry(item: dict[str, Any]) -> PageEntry:
-    return PageEntry(
-        record=str(item["record"]),
-        name=str(item["name"]),
-        file=str(item["file"]),
-        sha256=str(item["sha256"]),
-        when=str(item["when"]),
-        fields=int(item["fields"]),
-        new=int(item["new"]),
-        unknown=int(item["unknown"]),
-        null=bool(item.get("null", False)),
-        findings=tuple(str(finding) for finding in item.get("findings", ())),
-    )
 
 
 def save(
@@ -181,7 +161,7 @@ def save(
     With `keep`, records that are not imported now are preserved; otherwise the pack is rebuilt. `user.toml`
     is preserved in either case.
     """
-    base_folder = root() if base is None else base
+    base_folder = layouts.pack_root() if base is None else base
     name = release_name(release)
     with _locked(base_folder), _staged(base_folder, name, keep) as staging:
         entries: dict[str, PageEntry] = {}
@@ -207,7 +187,7 @@ def save(
 
 def apply_user_settings(release: str, base: Path | None = None) -> list[str]:
     """Apply a changed `user.toml`; returns its problems, one sentence each."""
-    base_folder = root() if base is None else base
+    base_folder = layouts.pack_root() if base is None else base
     name = release_name(release)
     if not (base_folder / name).is_dir():
         message = f"there is no pack for {name}"

@@ -27,13 +27,31 @@ _MAX_WORDS = 2_000
 
 
 class BuiltLayout(Struct):
-    """A page as a record file, with its new fields and inconsistencies."""
+    """A page as a record file, with its new fields, those of unknown kind, and its inconsistencies."""
 
-    record: str
+    page: RecordPage
     file: RecordFile
     new: list[str] = field(default_factory=list)
     unknown: list[str] = field(default_factory=list)
     findings: list[str] = field(default_factory=list)
+
+    @property
+    def record(self) -> str:
+        return self.file.head.record
+
+    @property
+    def release(self) -> str:
+        return self.file.head.pack
+
+    @property
+    def null(self) -> bool:
+        """Whether the page states that the record is no longer produced."""
+        return self.page.null
+
+    @property
+    def length(self) -> int:
+        """Length of the record in bytes; 0 if it is no longer produced."""
+        return max((layout.length for layout in self.file.layouts), default=0)
 
     @property
     def fields(self) -> int:
@@ -61,9 +79,9 @@ def build(page: RecordPage, release: str) -> BuiltLayout:
         kind=page.kind or (known_head.kind if known_head else "event"),
         pack=release,
     )
-    built = BuiltLayout(record, RecordFile(head, (), None, (), ()), findings=problems)
+    built = BuiltLayout(page, RecordFile(head, (), None, (), ()), findings=problems)
     if not page.null:
-        _table(page, release, knowledge, built)
+        _table(knowledge, built)
     if page.release and page.release != release:
         built.findings.append(f"the page is for z/VM {page.release}; imported for {release} as requested")
     if len(problems) > MAX_FINDINGS:
@@ -111,10 +129,11 @@ def _key(page: RecordPage, problems: list[str]) -> tuple[int, int]:
     return from_catalog
 
 
-def _table(page: RecordPage, release: str, knowledge: KnownRecord, built: BuiltLayout) -> None:
+def _table(knowledge: KnownRecord, built: BuiltLayout) -> None:
+    page, release = built.page, built.release
     main, *others = page.structures
     names = frozenset(short(structure.name) for structure in others)
-    length, rows = _usable_rows(main, page, built, layouts.HEADER_LENGTH, names)
+    length, rows = _usable_rows(main, built, layouts.HEADER_LENGTH, names)
     fields = _fields(rows, knowledge, built)
     known_file = knowledge.file
     all_end = max((row.end for row in rows), default=layouts.HEADER_LENGTH)
@@ -149,7 +168,7 @@ def _table(page: RecordPage, release: str, knowledge: KnownRecord, built: BuiltL
         subject=subject,
         subject_kind=known_file.subject_kind if known_file else None,
         reset_on=_match_names(known_file.reset_on, lookup) if known_file else (),
-        sections=_sections(others, page, lookup, knowledge, built, fields),
+        sections=_sections(others, lookup, knowledge, built, fields),
     )
     head = replace(built.file.head, lengths={release: length}, variable=variable)
     built.file = RecordFile(head, subject, layout.subject_kind, layout.reset_on, (layout,))
@@ -176,18 +195,14 @@ def _without_differences(fields: tuple[MonitorField, ...]) -> tuple[MonitorField
 
 
 def _usable_rows(
-    structure: Structure,
-    page: RecordPage,
-    built: BuiltLayout,
-    start_offset: int,
-    sections: frozenset[str] = frozenset(),
+    structure: Structure, built: BuiltLayout, start_offset: int, sections: frozenset[str] = frozenset()
 ) -> tuple[int, list[FieldRow]]:
     """Return the length of a structure, and its rows that are fields within it."""
     body = [row for row in structure.rows if row.offset >= start_offset]
     last = max((row.offset for row in body if row.length), default=-1)
     length = structure.length
     overlong = [row for row in body if row.end > length and not structure.variable]
-    confirmed_rows = [row for row in overlong if row.name != "*" and confirmed(page, row)]
+    confirmed_rows = [row for row in overlong if row.name != "*" and confirmed(built.page, row)]
     if confirmed_rows and len(confirmed_rows) == sum(row.name != "*" for row in overlong):
         # Table and cross reference agree on the fields, so the length is wrong.
         length = max(row.end for row in confirmed_rows)
@@ -199,7 +214,7 @@ def _usable_rows(
             f"{structure.name}: {len(overlong)} fields run past its {length} bytes and are left out, "
             f"the first being {overlong[0].name} at {overlong[0].offset}"
         )
-        page.rejected += len(overlong)
+        built.page.rejected += len(overlong)
     beyond = {id(row) for row in overlong}
     rows: list[FieldRow] = []
     seen: set[str] = set()
@@ -256,7 +271,6 @@ def _match_names(names: tuple[str, ...], lookup: dict[str, str]) -> tuple[str, .
 
 def _sections(
     structures: list[Structure],
-    page: RecordPage,
     lookup: dict[str, str],
     knowledge: KnownRecord,
     built: BuiltLayout,
@@ -264,7 +278,7 @@ def _sections(
 ) -> tuple[MonitorSection, ...]:
     sections: dict[str, MonitorSection] = {}
     for structure in structures:
-        section = _section(structure, page, lookup, knowledge, built)
+        section = _section(structure, lookup, knowledge, built)
         if section.name.lower() in sections:
             finding = f"section {section.name} (line {structure.line}) is defined twice; left out"
             built.findings.append(finding)
@@ -313,9 +327,10 @@ def carried_sections(
 
 
 def _section(
-    structure: Structure, page: RecordPage, lookup: dict[str, str], knowledge: KnownRecord, built: BuiltLayout
+    structure: Structure, lookup: dict[str, str], knowledge: KnownRecord, built: BuiltLayout
 ) -> MonitorSection:
-    length, rows = _usable_rows(structure, page, built, 0)
+    page = built.page
+    length, rows = _usable_rows(structure, built, 0)
     fields = _fields([row for row in rows if row.length], knowledge, built)
     known_section, fixed_length = _old_section(structure, fields, knowledge)
     name = known_section.name if known_section else short(structure.name)
@@ -345,7 +360,7 @@ def _section(
         fields=fields,
         subject=_match_names(known_section.subject, entry_lookup) if known_section else (),
         subject_kind=known_section.subject_kind if known_section else None,
-        source=f"record page {page.record} of z/VM {page.release or built.file.head.pack}, imported",
+        source=f"record page {page.record} of z/VM {page.release or built.release}, imported",
         status="unverified" if built.findings else "verified",
         note=note,
     )

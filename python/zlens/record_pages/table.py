@@ -182,8 +182,7 @@ def parse(text: PageText) -> RecordPage:
     end = _TABLE_END.search(text_body, start)
     page.ended = end is not None
     stop = len(text_body) if end is None else end.start()
-    cross = _CROSS.search(text_body, stop)
-    if cross:
+    if cross := _CROSS.search(text_body, stop):
         footer = _CROSS_END.search(text_body, cross.end())
         page.references = _references(text_body[cross.end() : footer.start() if footer else len(text_body)])
     items = _items(text_body[start:stop], text_body.count("\n", 0, start) + 1, width)
@@ -253,8 +252,7 @@ def _prolog(prolog: str, page: RecordPage) -> None:
 
 def _table_begin(text_body: str) -> tuple[int, int | None]:
     """Return the offset of the rows, and the width of the name column if the page has columns."""
-    match = _TABLE.search(text_body)
-    if match:
+    if match := _TABLE.search(text_body):
         line = text_body[text_body.rfind("\n", 0, match.start()) + 1 : match.end()]
         width = line.index("Description") - line.index("Name") if match[1] and "\n" not in line else 0
         return match.end(), width if width >= _LEAST_WIDTH else None

@@ -10,20 +10,18 @@ from collections.abc import Callable
 from functools import cache
 from typing import Annotated
 
-from msgspec import Meta
-
 from zlens.errors import Wording
 from zlens.schema import structs
 from zlens.schema.facts import FACTS
-from zlens.schema.structs import FactTable
+from zlens.schema.structs import FactTable, doc
 
 
 class InterfaceTexts(FactTable, frozen=True):
     """The texts of a code, with {arguments}."""
 
-    command: Annotated[str, Meta(description="on the command line")]
-    page: Annotated[str, Meta(description="in the web UI")]
-    python: Annotated[str, Meta(description="in Python")]
+    command: Annotated[str, doc("on the command line")]
+    page: Annotated[str, doc("in the web UI")]
+    python: Annotated[str, doc("in Python")]
 
 
 @cache

@@ -92,13 +92,11 @@ def _gather(folder: LakeFolder, days: list[str]) -> None:
                     # Another writer committed newer data; the next call consolidates this day.
                     continue
                 if entry.day in current.gathered:
-                    old |= folder.listed_gathered(current.gathered[entry.day]).keys()
+                    old |= folder.listed_measures(current.gathered[entry.day]).keys()
                 current.gathered[entry.day] = entry
-                committed |= folder.listed_gathered(entry, staged_paths).keys()
+                committed |= folder.with_moves(staged_paths).listed_measures(entry).keys()
             staged_paths = {name: path for name, path in staged_paths.items() if name in committed}
-            folder.retire(current, old, staged_paths)
-            folder.commit(current, staged, staged_paths)
-            folder.remove_retired(current)
+            folder.publish(current, staged, staged_paths, old)
 
 
 def _write_day(
@@ -118,8 +116,7 @@ def _write_day(
     parts: dict[str, dict[str, MeasuresFile]] = {}
     for rollup, document in matching:
         for file in document.files:
-            name = file_names.measure_file(file.table, rollup.system, rollup.day, rollup.state)
-            parts.setdefault(file.table, {})[folder.absolute(name)] = file
+            parts.setdefault(file.table, {})[folder.absolute(rollup.file(file.table))] = file
     area = staged.path / "gathered" / day
     area.mkdir(parents=True, exist_ok=True)
     files = []

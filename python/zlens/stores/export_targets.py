@@ -13,6 +13,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
+from msgspec import Struct
+
 from zlens.catalog.expressions import literal, quote
 from zlens.catalog.raw_columns import RawColumn
 from zlens.errors import QueryError
@@ -48,15 +50,14 @@ def comment(column: RawColumn) -> str:
     return f"{column.text} ({column.unit})" if column.unit else column.text
 
 
-class ParquetFiles:
+class ParquetFiles(Struct):
     """A file for each measure, system and day: TABLE/SYSTEM/DAY.parquet.
 
     Parquet has no column comments; each file stores units and texts as key-value metadata.
     """
 
-    def __init__(self, base: Path, engine: ParquetEngine) -> None:
-        self.base = base
-        self.engine = engine
+    base: Path
+    engine: ParquetEngine
 
     def has(self, table: str) -> bool:
         return (self.base / table).is_dir()

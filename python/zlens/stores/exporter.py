@@ -13,8 +13,10 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Annotated
 
-from msgspec import Struct, field
+import msgspec
+from msgspec import Meta, Struct, field, to_builtins
 
 from zlens.errors import LakeError, QueryError
 from zlens.inputs.source import Progress
@@ -151,17 +153,18 @@ def _place(system: str, day: int) -> str:
     return f"{rollups.day_name(day)} {system}"
 
 
-class _ExportState(Struct):
+class _ExportState(Struct, rename={"form": "format", "version": "zlens_export"}):
     """State of an export: format, measures, and the exported state of each day and system."""
 
     form: str
     tables: list[str]
     days: dict[str, str] = field(default_factory=dict)
+    version: Annotated[int, Meta(ge=_VERSION, le=_VERSION)] = _VERSION
 
     def save(self, base: Path) -> None:
         staged = base / _STAGING / _STATE
-        saved = {"zlens_export": _VERSION, "format": self.form, "tables": self.tables, "days": self.days}
-        staged.write_text(json.dumps(saved, indent=0, sort_keys=True) + "\n", encoding="ascii")
+        saved = json.dumps(to_builtins(self), indent=0, sort_keys=True)
+        staged.write_text(saved + "\n", encoding="ascii")
         lake_folder.fsync_files([os.fspath(staged)])
         os.replace(staged, base / _STATE)
 
@@ -169,13 +172,10 @@ class _ExportState(Struct):
     def load(cls, base: Path, form: str, tables: list[str]) -> _ExportState:
         path = base / _STATE
         try:
-            saved = json.loads(path.read_bytes())
-            if saved["zlens_export"] != _VERSION:
-                raise ValueError
-            state = cls(str(saved["format"]), [*map(str, saved["tables"])], {**saved["days"]})
+            state = msgspec.json.decode(path.read_bytes(), type=cls)
         except FileNotFoundError:
             return cls(form, tables)
-        except (ValueError, TypeError, KeyError):
+        except ValueError:
             message = "this is not the state file of an export"
             raise LakeError(message, file=str(path), cure="export into a new folder") from None
         if state.form != form or state.tables != tables:

@@ -23,6 +23,8 @@ from zlens.stores import bucket_sql
 
 #: The length of an hour in microseconds.
 HOUR_US = bucket_sql.LEVELS["hour"]
+#: SQL of the end of an hour.
+_END_US = f"epoch_us({BUCKET_END})"
 #: Shorter differences of intervals, in seconds, are due to their clocks.
 _LEAST_S = 1.0
 
@@ -120,7 +122,7 @@ def _hours(
 
 def _numbers(columns: Sequence[str], key_count: int) -> str:
     """Return the SELECT list: ends in microseconds since 1970, floats after `key_count` columns."""
-    plain = [f"epoch_us({BUCKET_END})" if name == BUCKET_END else quote(name) for name in columns[:key_count]]
+    plain = [_END_US if name == BUCKET_END else quote(name) for name in columns[:key_count]]
     return ", ".join(plain + [f"CAST({quote(name)} AS DOUBLE)" for name in columns[key_count:]])
 
 
@@ -149,11 +151,8 @@ def _last_stored_hours(session: CoreSession, table: str) -> dict[tuple[str, str]
     name = f"{table}_hour"
     if name not in session.engine.raw_tables():
         return {}
-    rows = session.queries.select(
-        f"SELECT system, source, max(epoch_us({BUCKET_END})), arg_max(seconds, {BUCKET_END}) FROM {name} "
-        "GROUP BY system, source",
-        {name: ["system", "source", BUCKET_END, "seconds"]},
-    ).rows
+    query = f"SELECT system, source, max({_END_US}), arg_max(seconds, {BUCKET_END}) FROM {name} GROUP BY ALL"
+    rows = session.queries.select(query, {name: ["system", "source", BUCKET_END, "seconds"]}).rows
     return {(system, source): _Last(end, seconds or 0.0) for system, source, end, seconds in rows}
 
 
@@ -162,11 +161,9 @@ def _last_of_machine(session: CoreSession, table: str, machine: str) -> _Last | 
     name = f"{table}_hour"
     if name not in session.engine.raw_tables():
         return None
-    ((end, seconds),) = session.queries.select(
-        f"SELECT max(epoch_us({BUCKET_END})), arg_max(seconds, (epoch_us({BUCKET_END}), seconds)) "
-        f"FROM {name} WHERE machine = {literal(machine)}",
-        {name: ["machine", BUCKET_END, "seconds"]},
-    ).rows
+    last = f"SELECT max({_END_US}), arg_max(seconds, ({_END_US}, seconds)) FROM {name}"
+    query = f"{last} WHERE machine = {literal(machine)}"
+    ((end, seconds),) = session.queries.select(query, {name: ["machine", BUCKET_END, "seconds"]}).rows
     return None if end is None else _Last(end, seconds or 0.0)
 
 
@@ -209,7 +206,7 @@ def _computed(
         first_us = info.first_us if last is None else last.end_us - HOUR_US
         days += [(us + offsets[key] * 1_000_000) // DAY_US for us in (first_us, info.last_us)]
         same = f"system = {literal(info.system)} AND source = {literal(info.source)}"
-        conditions.append(same if last is None else f"{same} AND epoch_us({BUCKET_END}) >= {last.end_us}")
+        conditions.append(same if last is None else f"{same} AND {_END_US} >= {last.end_us}")
     if not days:
         return []
     systems = sorted({system for system, _ in offsets})

@@ -165,13 +165,11 @@ def _compute(into: LakeFolder, group: list[_StaleDays]) -> list[RollupResult]:
                     rolled.days.append(entry.day)
                 committed |= {
                     name for entry in entries if current.rollups.get((entry.system, entry.day)) == entry
-                    for name in into.listed_measures(entry, staged_paths)
+                    for name in into.with_moves(staged_paths).listed_measures(entry)
                 }  # fmt: skip
             staged_paths = {name: path for name, path in staged_paths.items() if name in committed}
             old = {name for entry in replaced for name in into.listed_measures(entry)}
-            into.retire(current, old, staged_paths)
-            into.commit(current, staged, staged_paths)
-            into.remove_retired(current)
+            into.publish(current, staged, staged_paths, old)
         for one, rolled in zip(group, results, strict=True):
             rolled.days = sorted(set(rolled.days))
             rolled.lost = [item for item in work.lost if item.system in rolled.systems]
@@ -211,20 +209,17 @@ def day_ranges(days: list[int]) -> Iterator[list[int]]:
         yield span
 
 
-class _RollupWriter:
+class _RollupWriter(Struct):
     """Writes the measures of some machines to staging; `machine` merges all of them."""
 
-    def __init__(
-        self, into: LakeFolder, machine: LakeMachine, staged: Staging, engine: ParquetEngine
-    ) -> None:
-        self.into = into
-        self.machine = machine
-        self.staged = staged
-        self.engine = engine
-        self._files: dict[tuple[str, int], list[tuple[MeasuresFile, str]]] = {}
-        self._schemas: dict[str, str] = {}
-        self._retained: dict[tuple[str, int], Retained] = {}
-        self.lost: list[Lost] = []
+    into: LakeFolder
+    machine: LakeMachine
+    staged: Staging
+    engine: ParquetEngine
+    lost: list[Lost] = field(default_factory=list)
+    _files: dict[tuple[str, int], list[tuple[MeasuresFile, str]]] = field(default_factory=dict)
+    _schemas: dict[str, str] = field(default_factory=dict)
+    _retained: dict[tuple[str, int], Retained] = field(default_factory=dict)
 
     def compute(self, days: list[int]) -> None:
         """Write the buckets of some consecutive days of all systems of the machine."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable
 
+from msgspec import Struct
+
 from zlens.inputs.source import SystemInfo
 from zlens.inputs.unix_time import local_us, to_unix_us
 from zlens.readers.linux.perf import PerfReading
@@ -12,20 +14,17 @@ from zlens.readers.linux.perf import PerfReading
 _SECOND = 1_000_000
 
 
-class ReadingClock:
+class ReadingClock(Struct):
     """The times of the readings of one file."""
 
-    def __init__(
-        self, info: SystemInfo, note: Callable[[str, str, int | None], None], zone: dt.tzinfo | None
-    ) -> None:
-        self._info = info
-        self._note = note
-        self._zone = zone
-        self._run = -1
-        self._previous_since_s = 0.0
-        self._last_us: int | None = None
-        self._run_start_us = 0
-        self._is_local_reported = False
+    _info: SystemInfo
+    _note: Callable[[str, str, int | None], None]
+    _zone: dt.tzinfo | None
+    _run: int = -1
+    _previous_since_s: float = 0.0
+    _last_us: int | None = None
+    _run_start_us: int = 0
+    _is_local_reported: bool = False
 
     def end_and_length(self, reading: PerfReading) -> tuple[int, float | None]:
         """Return the end of a reading in microseconds UTC, and its length in seconds."""

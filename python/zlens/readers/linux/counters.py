@@ -453,7 +453,6 @@ class LinuxCounterSource:
         ]
 
     def resets(self) -> list[tuple[str, int, str, str, str]]:
-        """Return counter resets: system, microseconds UTC, table, subject, evidence."""
         return [
             (info.system, end, "linux_counter", "all CPUs" if cpu is None else f"CPU {cpu}", evidence)
             for info, end, cpu, evidence in self._resets

@@ -120,8 +120,7 @@ def csv_readings(
         bare = line.strip()
         if not bare:
             continue
-        header = _HEADER.match(bare)
-        if header is not None:
+        if _HEADER.match(bare):
             if reading is not None:
                 yield reading
                 reading = None

@@ -506,8 +506,7 @@ def _real(value: Any) -> float | None:
 
 
 def _assign_part(count: Count, part_name: str) -> None:
-    cpu = _CPU.fullmatch(part_name)
-    if cpu is not None:
+    if cpu := _CPU.fullmatch(part_name):
         count.cpu = int(cpu[1])
     else:
         part = part_name.split()[0]

@@ -15,10 +15,9 @@ from msgspec import Struct, field
 from zlens.catalog.raw_tables import load_tables
 from zlens.errors import InputError
 from zlens.inputs.options import Options
-from zlens.inputs.problems import Problem
 from zlens.inputs.source import Interval, InventoryRow, Progress, SystemInfo
 from zlens.inputs.unix_time import LATEST_US
-from zlens.readers.files import NotedFile, TextSource, compare_repeat, read_each, unknown_system
+from zlens.readers.files import NotedFile, TextSource, compare_repeat, unknown_system
 from zlens.readers.linux.perf import Note
 from zlens.readers.row_tables import Row, RowTable, leading
 
@@ -71,12 +70,7 @@ class Tool(Struct, frozen=True):
         self, paths: list[str], options: Options, progress: Progress | None = None
     ) -> ReadingSource:
         """Read the readings of all files. Raises InputError if there are none."""
-        source = ReadingSource(self)
-        error = read_each(paths, source.read, source.refuse, progress)
-        if not source.readings:
-            raise error or InputError(f"it has no {self.title}", file=paths[0], expected=self.expected)
-        source.finish()
-        return source
+        return ReadingSource(self).read_files(paths, progress)
 
 
 class _File(NotedFile, kw_only=True):
@@ -93,13 +87,7 @@ class ReadingSource(TextSource):
         self.name = tool.source
         self._files: list[_File] = []
 
-    @property
-    def readings(self) -> list[Reading]:
-        """The readings of all files."""
-        return [reading for file in self._files for reading in file.readings]
-
     def read(self, path: str, step: Callable[[int], None]) -> None:
-        """Read a file, with problems for what is not a reading."""
         file = _File(path, system=unknown_system(path))
         with open(path, "rb") as raw:
             file.size = os.fstat(raw.fileno()).st_size
@@ -122,9 +110,8 @@ class ReadingSource(TextSource):
             file.readings.append(reading)
         self._files.append(file)
 
-    def refuse(self, path: str, error: InputError) -> None:
-        """Report a file that cannot be read."""
-        self._problems.append(Problem(None, self.name, path, None, None, "changed", error.message, None))
+    def no_data(self, path: str) -> InputError:
+        return InputError(f"it has no {self.tool.title}", file=path, expected=self.tool.expected)
 
     def finish(self) -> None:
         """Build the tables and the systems; a reading that is in several files is read once."""
@@ -174,7 +161,6 @@ class ReadingSource(TextSource):
         ]  # fmt: skip
 
     def info(self) -> list[dict[str, Any]]:
-        """Return one object per file."""
         return [
             {
                 "format": f"{self.tool.title}s of Linux on Z ({self.tool.name})",

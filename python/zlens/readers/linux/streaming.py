@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 import os
+import shutil
 import socket
 import stat
 import time
@@ -91,14 +92,12 @@ class PerfStreamFormat(StreamFormat):
 
     def keep_tail(self, window: DecodedWindow, target_path: str, options: Options, retain_us: int) -> int:
         """Write only comments: the system, the start, the columns, and the end of the last interval."""
-        with open(target_path, "wb") as file:
-            file.write(_comments(window.path, window.end))
+        Path(target_path).write_bytes(_comments(window.path, window.end))
         return 0
 
     def write_part_header(self, path: str, target_path: str, options: Options) -> None:
         """Write the comments of the retained tail."""
-        with open(path, "rb") as source, open(target_path, "wb") as file:
-            file.write(source.read())
+        shutil.copyfile(path, target_path)
 
 
 def _form(first_bytes: bytes) -> tuple[str, str]:

@@ -23,7 +23,7 @@ from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import Interval, InventoryRow, Progress, SystemInfo
 from zlens.readers import tar_archive
-from zlens.readers.files import TextSource, compare_repeat, file_problem, read_each, unknown_system
+from zlens.readers.files import TextSource, compare_repeat, file_problem, unknown_system
 from zlens.readers.linux import sysinfo_text as texts
 from zlens.readers.linux import sysinfo_tree
 from zlens.readers.linux.sysinfo_tree import CPUINFO, CPUS, LSCPU, SYSINFO, Tree
@@ -64,12 +64,7 @@ def _text_name(first_bytes: bytes) -> str | None:
 
 def open_files(paths: list[str], options: Options, progress: Progress | None = None) -> SysinfoSource:
     """Read the texts of all systems. Raises InputError if there are none."""
-    source = SysinfoSource()
-    error = read_each(paths, source.read, source.refuse, progress)
-    if not source.moments:
-        raise error or InputError("it contains no system", file=paths[0], expected=_EXPECTED)
-    source.finish()
-    return source
+    return SysinfoSource().read_files(paths, progress)
 
 
 class SysinfoSnapshot(Struct):
@@ -122,8 +117,10 @@ class SysinfoSource(TextSource):
 
     # -- reading -------------------------------------------------------------------------------------
 
+    def no_data(self, path: str) -> InputError:
+        return InputError("it contains no system", file=path, expected=_EXPECTED)
+
     def read(self, path: str, step: Callable[[int], None]) -> None:
-        """Read an input. Raises OSError, and InputError if it contains no system."""
         damage: list[tuple[str, int, str]] = []
         if os.path.isdir(path):
             trees = [sysinfo_tree.read_folder(path)]
@@ -136,7 +133,7 @@ class SysinfoSource(TextSource):
                 trees = [sysinfo_tree.read_file(path, _text_name(first_bytes) or SYSINFO)]
         is_added = [self._add_snapshot(tree) for tree in trees]
         for kind, offset, detail in damage:
-            self._problems.append(Problem(None, NAME, path, offset, None, kind, detail, None))
+            self.add_problem(path, offset, kind, detail)
         if not any(is_added):
             if any(SYSINFO in tree.files for tree in trees):
                 raise InputError(f"its {SYSINFO} is empty", file=path, expected=_EXPECTED, cure=_COPY)

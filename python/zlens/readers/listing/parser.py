@@ -80,21 +80,12 @@ class ListingParser:
         self._note = note
         self._end = end
         self._report: ListingReport | None = None
-        self._target: ListingTarget | None = None
-        self._table: ReportTable | None = None
-        self._above: list[str] = []
-        self._pending: list[TextLine] = []
-        self._blank = True
-        self._in_footnotes = False
         self._controlled = False
-        self._part = False
         self._separated: SeparatedHeadings | None = None
         self._lost = False  # of the first column, which would shift headings and rows
         #: The first line with numbers outside any report, and the number of such lines.
         self._outside: tuple[TextLine | None, int] = (None, 0)
-        #: Rows without times since the last blank line: heading lines of a text table look like rows.
-        self._block: list[str] = []
-        self._since_blank = 0
+        self._begin_table(None)
 
     def read(self, file: BinaryIO, progress: Callable[[int], None] | None = None) -> None:
         """Read a file to its end."""
@@ -292,8 +283,12 @@ class ListingParser:
         self._begin_table(None)
 
     def _begin_table(self, table: ReportTable | None) -> None:
-        self._table, self._target = table, None
-        self._above, self._block, self._pending = [], [], []
+        self._table = table
+        self._target: ListingTarget | None = None
+        self._above: list[str] = []
+        self._pending: list[TextLine] = []
+        #: Rows without times since the last blank line: heading lines of a text table look like rows.
+        self._block: list[str] = []
         self._in_footnotes = self._part = False
         self._blank, self._since_blank = True, 0
 

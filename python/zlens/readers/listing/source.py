@@ -24,7 +24,7 @@ from zlens.inputs.problems import Problem
 from zlens.inputs.source import Interval, InventoryRow, Progress, SystemInfo
 from zlens.inputs.unix_time import LATEST_US
 from zlens.readers import text_lines
-from zlens.readers.files import LOCAL_TIMES, TextSource, read_each, unknown_system
+from zlens.readers.files import LOCAL_TIMES, TextSource, unknown_system
 from zlens.readers.listing import headings, separated_cells
 from zlens.readers.listing.mail import restore_file
 from zlens.readers.listing.parser import ListingParser, ListingReport
@@ -66,12 +66,7 @@ def detect(first_bytes: bytes, size: int) -> bool:
 
 def open_files(paths: list[str], options: Options, progress: Progress | None = None) -> ListingSource:
     """Read listings. Raises InputError if none of the files has a row of a report."""
-    source = ListingSource(options.tz, options.date)
-    error = read_each(paths, source.read, source.refuse, progress)
-    source.finish()
-    if not source.systems:
-        raise error or source.no_rows_error(paths[0])
-    return source
+    return ListingSource(options.tz, options.date).read_files(paths, progress)
 
 
 def _columns(target: ListingTarget) -> tuple[RawColumn, ...]:
@@ -112,13 +107,12 @@ class ListingSource(TextSource):
         if self._kinds[path, kind] <= MAX_NOTES:
             prefix = "" if line is None else f"line {line.number}: "
             offset = None if line is None or path in self._restored else line.offset
-            self._problems.append(Problem(None, NAME, path, offset, None, kind, prefix + detail, None))
+            self.add_problem(path, offset, kind, prefix + detail)
 
     def refuse(self, path: str, error: InputError) -> None:
         self.add(path, None, "changed", error.message)
 
     def read(self, path: str, step: Callable[[int], None]) -> None:
-        """Read a file. Raises OSError."""
         with open(path, "rb") as file:
             status = os.fstat(file.fileno())
             self._files[path] = status.st_size
@@ -234,7 +228,6 @@ class ListingSource(TextSource):
         return None if offset is None else round(offset.total_seconds())
 
     def finish(self) -> None:
-        """Build tables and systems."""
         for key, info in self._infos.items():
             ends = self._ends[key]
             times = sorted(ends)
@@ -258,12 +251,11 @@ class ListingSource(TextSource):
         for (path, kind), count in self._kinds.items():
             if count > MAX_NOTES:
                 more = f"and {count - MAX_NOTES:,} more"
-                self._problems.append(Problem(None, NAME, path, None, None, kind, more, None))
+                self.add_problem(path, None, kind, more)
 
     # -- the source interface ------------------------------------------------------------------------
 
-    def no_rows_error(self, path: str) -> InputError:
-        """Return the error of listings without a row."""
+    def no_data(self, path: str) -> InputError:
         problem = next(iter(self._problems), None)
         return InputError(
             problem.detail if problem else "it has the header of a report and no row of its tables",
@@ -289,7 +281,6 @@ class ListingSource(TextSource):
         ]  # fmt: skip
 
     def info(self) -> list[dict[str, Any]]:
-        """Return one object per file."""
         return [
             {
                 "format": "listing of reports",

@@ -21,10 +21,9 @@ from zlens.catalog.raw_tables import load_tables
 from zlens.errors import InputError
 from zlens.inputs.identity import IdentityRange
 from zlens.inputs.options import Options
-from zlens.inputs.problems import Problem
 from zlens.inputs.source import Interval, InventoryRow, Progress, SystemInfo
 from zlens.inputs.unix_time import LATEST_US
-from zlens.readers.files import NO_END, TextSource, compare_repeat, read_each
+from zlens.readers.files import NO_END, TextSource, compare_repeat
 from zlens.readers.openmetrics.text import LONGEST_S, Descriptions, labels, number, sample
 from zlens.readers.row_tables import Row, RowTable, leading
 
@@ -55,20 +54,13 @@ def open_files(
     name: str, paths: list[str], options: Options, progress: Progress | None = None
 ) -> ScrapeSource:
     """Read scrapes of one of EXPORTERS. Raises InputError if none has a sample of a system."""
-    source = ScrapeSource(load_exporter(name), options)
-    error = read_each(paths, source.read, source.refuse, progress)
-    if not source.samples:
-        raise error or InputError(
-            f"it contains no sample of a {source.exporter.subject}",
-            file=paths[0],
-            expected=f"lines such as {source.exporter.example}",
-        )
-    source.finish()
-    return source
+    return ScrapeSource(load_exporter(name), options).read_files(paths, progress)
 
 
 class ScrapeSource(TextSource):
     """All scrapes of an input."""
+
+    max_notes = MAX_NOTES
 
     def __init__(self, program: Exporter, options: Options) -> None:
         super().__init__()
@@ -79,7 +71,6 @@ class ScrapeSource(TextSource):
         #: Names of systems whose label another address has, too.
         self._apart: dict[str, str] = {}
         self.samples: list[Row] = []
-        self._notes: Counter[str] = Counter()
         self._sizes: dict[str, int] = {}
         self._others: Counter[str] = Counter()
         self._seen: dict[tuple[Any, ...], str] = {}
@@ -90,16 +81,11 @@ class ScrapeSource(TextSource):
 
     # -- reading -------------------------------------------------------------------------------------
 
-    def note(self, path: str, offset: int | None, kind: str, detail: str, lost: int | None) -> None:
-        self._notes[path] += 1
-        if self._notes[path] <= MAX_NOTES:
-            self._problems.append(Problem(None, self.name, path, offset, None, kind, detail, lost))
-
-    def refuse(self, path: str, error: InputError) -> None:
-        self.note(path, None, "changed", error.message, None)
+    def no_data(self, path: str) -> InputError:
+        message = f"it contains no sample of a {self.exporter.subject}"
+        return InputError(message, file=path, expected=f"lines such as {self.exporter.example}")
 
     def read(self, path: str, step: Callable[[int], None]) -> None:
-        """Read a scrape."""
         descriptions = Descriptions()
         with open(path, "rb") as file:
             status = os.fstat(file.fileno())
@@ -115,21 +101,18 @@ class ScrapeSource(TextSource):
                     self.note(path, offset, "header", f"{error}: {line[:60]!r}; not read", lost)
                 if len(self.samples) >= MAX_SAMPLES:
                     detail = "more samples than zlens stores; not read from here on"
-                    self._add_problem(path, offset, "length", detail)
+                    self.add_problem(path, offset, "length", detail)
                     break
-                if self._notes[path] > MAX_STRANGE:
+                if self._noted[path] > MAX_STRANGE:
                     detail = f"more than {MAX_STRANGE:,} unreadable lines; not read from here on"
-                    self._add_problem(path, offset, "length", detail)
+                    self.add_problem(path, offset, "length", detail)
                     break
             if os.fstat(file.fileno()).st_size != status.st_size:
-                self._add_problem(path, None, "changed", "the file changed while it was read")
+                self.add_problem(path, None, "changed", "the file changed while it was read")
         if self._unread_counts[path]:
             reason = f"more than {MAX_SYSTEMS:,} {self.exporter.subject}s"
             detail = f"{reason}; {self._unread_counts[path]:,} samples of others are not read"
-            self._add_problem(path, None, "length", detail)
-
-    def _add_problem(self, path: str, offset: int | None, kind: str, detail: str) -> None:
-        self._problems.append(Problem(None, self.name, path, offset, None, kind, detail, None))
+            self.add_problem(path, None, "length", detail)
 
     def _lines(self, path: str, file: Any) -> Iterator[tuple[int, str]]:
         offset = 0
@@ -142,7 +125,7 @@ class ScrapeSource(TextSource):
                         offset += len(rest)
                         if offset - start > MAX_SKIPPED:
                             detail = f"no line ends within {MAX_SKIPPED:,} bytes; not read from here on"
-                            self._add_problem(path, start, "length", detail)
+                            self.add_problem(path, start, "length", detail)
                             return
                         rest = file.readline(MAX_LINE)
                     offset += len(rest)
@@ -246,7 +229,6 @@ class ScrapeSource(TextSource):
     # -- tables --------------------------------------------------------------------------------------
 
     def finish(self) -> None:
-        """Build the tables and the list of systems."""
         self._seen.clear()
         program = self.exporter
         rows: dict[str, dict[tuple[Any, ...], Row]] = {part: {} for part in program.parts}
@@ -285,10 +267,10 @@ class ScrapeSource(TextSource):
             keys = tuple(by_name[column] for column in (*part.key, *part.keep))
             self._add_table(name, (*tables.leading, *keys, *program.columns(name)), [*selected.values()])
         self._add_systems()
-        for path, count in self._notes.items():
+        for path, count in self._noted.items():
             if count > MAX_NOTES:
                 detail = f"{count - MAX_NOTES:,} more problems of this file are not listed"
-                self._add_problem(path, None, "section", detail)
+                self.add_problem(path, None, "section", detail)
 
     def _report_ambiguous(self, first: Row, duplicate: Row) -> None:
         """Report a sample that differs from another one only in labels that do not identify its subject."""
@@ -352,7 +334,6 @@ class ScrapeSource(TextSource):
         ]  # fmt: skip
 
     def info(self) -> list[dict[str, Any]]:
-        """Return one object per file."""
         systems: dict[str, dict[str, None]] = {}
         for row in self.samples:
             systems.setdefault(row["file"], {})[row["system"]] = None

@@ -46,12 +46,12 @@ class ReportBody:
 
     def reset(self) -> None:
         self.interval = None
-        self._segment = self._part = ""
+        self.segment = self.part = ""
         self._part_offset = self._row_offset = 0
         #: Offset of the current value; None: the current position of the parser.
         self._at: int | None = None
         self._part_known = self._part_noted = False
-        self._variable = self._value = ""
+        self.variable = self.value = ""
         self.cells: list[str] = []
         self._row_type: str | None = None
         self._row_number = self._last_number = 0
@@ -80,16 +80,16 @@ class ReportBody:
         elif name == "table":
             self._rows, self._heads, self._row_number, self._last_number = None, (), 0, 0
         elif name == "var":
-            self._variable = self._value = ""
+            self.variable = self.value = ""
         elif name == "part":
             self._begin_part("")
         elif name == "caption":
             self._begin_part(_CAPTION)
         elif name == "segment":
-            self._segment = self._part = ""
+            self.segment = self.part = ""
 
     def _begin_part(self, name: str) -> None:
-        self._part = name
+        self.part = name
         self._part_offset = self.here()
         self._part_known = self._part_noted = False
 
@@ -102,7 +102,7 @@ class ReportBody:
         self.cells, self.added = [], None
         self._row_offset = self.here() if offset is None else offset
         self._row_type = kind
-        if self._heads_last and self._part != _ROWS:
+        if self._heads_last and self.part != _ROWS:
             self._begin_part(_ROWS)
         if number is not None and number.isascii() and number.isdigit() and len(number) <= _DIGITS:
             self._check_number(int(number))
@@ -118,16 +118,10 @@ class ReportBody:
 
     # -- sections ---------------------------------------------------------------------------------
 
-    def end_segment_name(self, text: str) -> None:
-        self._segment = text
-
-    def end_part_name(self, text: str) -> None:
-        self._part = text
-
     @property
     def label(self) -> str:
         """The name of the current section."""
-        return ": ".join(filter(None, (self._segment, self._part)))
+        return ": ".join(filter(None, (self.segment, self.part)))
 
     def named(self, name: str) -> list[tuple[str, str, Converter]]:
         """Return section, column and converter of every column that gets the value with this name."""
@@ -141,12 +135,12 @@ class ReportBody:
 
     def _section(self, shape: str) -> RmfSection | None:
         """Return the section at the current location in the report."""
-        section = self.columns.section(self._segment, self._part, shape)
+        section = self.columns.section(self.segment, self.part, shape)
         if section is not None:
             self._part_known = True
         elif not self._part_noted:
             other = "table" if shape == "variables" else "variables"
-            if self.columns.section(self._segment, self._part, other) is not None:
+            if self.columns.section(self.segment, self.part, other) is not None:
                 self._part_noted = True
                 self.note("section", f"the section has unexpected {shape}; stored as text")
         return section
@@ -165,7 +159,7 @@ class ReportBody:
         if not self._part_known:
             detail = f"section {label!r} is not in the catalog; stored as text"
             self.note("section", detail, "section", self._part_offset)
-        self._part = ""
+        self.part = ""
 
     def _keep(self, row: int | None, name: str, value: str, offset: int) -> None:
         """Store a value that is not in the catalog as text."""
@@ -178,7 +172,7 @@ class ReportBody:
             self.note("length", detail, offset=offset)
             return
         kind = self._row_type if row is not None else None
-        section = (self._segment, self._part) if self._segment else (self._part, "")
+        section = (self.segment, self.part) if self.segment else (self.part, "")
         texts = *(part or None for part in section), row, kind, name or None
         interval.rows.setdefault(self._rest, []).append((offset, None, (*texts, value)))
         interval.other_count += 1
@@ -189,44 +183,38 @@ class ReportBody:
 
     # -- lists of values --------------------------------------------------------------------------
 
-    def end_var_name(self, text: str) -> None:
-        self._variable = text
-
-    def end_var_value(self, text: str) -> None:
-        self._value = text
-
     def end_var(self, text: str) -> None:
         interval = self.interval
         if interval is None:
             return
         section = self._section("variables")
-        columns = self.columns.of(section, self._variable) if section is not None else ()
+        columns = self.columns.of(section, self.variable) if section is not None else ()
         if section is None or not columns:
             if section is not None:
-                self.columns.unknown(section, self._variable)
-            self._keep(None, self._variable, self._value, self.here())
+                self.columns.unknown(section, self.variable)
+            self._keep(None, self.variable, self.value, self.here())
             return
         values = interval.variables.setdefault(section.id, {})
         for column in columns:
             converter = self.columns.converter(section, column)
-            if self._value in converter.cache:
-                values[column.name] = converter.cache[self._value]
+            if self.value in converter.cache:
+                values[column.name] = converter.cache[self.value]
             else:
-                values[column.name] = self.columns.value(converter, self._value)
+                values[column.name] = self.columns.value(converter, self.value)
 
     # -- tables -----------------------------------------------------------------------------------
 
     def set_headings(self, headings: Iterable[str], part: str | None = None) -> None:
         """Begin a table with these headings, in another part if one is named."""
         if part is not None:
-            self._part = part
+            self.part = part
         self.begin("table")
         self.cells = list(headings)
         self.end_heads("")
 
     def set_value(self, part: str, name: str, value: str) -> None:
         """Add a value of a list in a part."""
-        self._part, self._variable, self._value = part, name, value
+        self.part, self.variable, self.value = part, name, value
         self.end_var("")
 
     def end_heads(self, text: str) -> None:
@@ -234,7 +222,7 @@ class ReportBody:
         self.cells = []
         if self.interval is None:
             return
-        if self._heads_last and not self._part:
+        if self._heads_last and not self.part:
             # An empty table.
             self._begin_part(_ROWS)
         section = self._section("table")
@@ -273,7 +261,7 @@ class ReportBody:
         if self._pending and self.interval is not None:
             detail = f"{len(self._pending):,} rows without column headings; not read"
             self.note("section", detail, "rows", self._pending[0][0])
-        self._segment = self._part = ""
+        self.segment = self.part = ""
         self._pending, self._pending_size, self._last_number = [], 0, 0
 
     def _too_many(self, interval: ReportInterval) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 from msgspec import Struct
@@ -50,18 +51,10 @@ class ColumnLookup:
         self.facts = facts
         self.converters = converters
         self._note = note
-        self._sections: dict[tuple[str, str, str], RmfSection | None] = {}
+        #: Returns the section at a segment, part and shape of a report, None if it is not in the catalog.
+        self.section = lru_cache(_PLACES)(facts.find)
         self._plans: dict[tuple[str, tuple[str, ...]], RowMapping] = {}
         self._heads: dict[tuple[str, str], tuple[RmfColumn, ...]] = {}
-
-    def section(self, segment: str, part: str, shape: str) -> RmfSection | None:
-        """Return the section at this location of a report, None if it is not in the catalog."""
-        cache_key = (segment, part, shape)
-        if cache_key not in self._sections:
-            if len(self._sections) > _PLACES:
-                self._sections.clear()
-            self._sections[cache_key] = self.facts.find(*cache_key)
-        return self._sections[cache_key]
 
     def of(self, section: RmfSection, heading: str) -> tuple[RmfColumn, ...]:
         """Return the columns that a heading provides, none if it is not in the catalog."""

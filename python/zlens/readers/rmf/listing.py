@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import repeat
 from typing import Any, BinaryIO
@@ -64,7 +63,7 @@ def detect(first_bytes: bytes, size: int) -> bool:
 
 def open_files(paths: list[str], options: Options, progress: Progress | None = None) -> RmfTextSource:
     """Read the reports of all files."""
-    return RmfTextSource(options.tz, options.known).read(paths, progress)
+    return RmfTextSource(options.tz, options.known).read_files(paths, progress)
 
 
 class RmfTextSource(RmfXmlSource):
@@ -83,22 +82,17 @@ class RmfTextSource(RmfXmlSource):
     def _has_interval_row(self, report: ReportInterval) -> bool:
         return False
 
-    def _finish(self) -> None:
-        super()._finish()
+    def finish(self) -> None:
+        super().finish()
         # Missing tables are normal, because most files have one report.
         self.tables = {table.name: [PreciseTable(rows)] for table, rows in self._stored if len(rows)}
 
     def _read_file(self, file: RmfFile, step: Callable[[int], None]) -> None:
-        number = len(self._files) - 1
-        duplicate_times: Counter[str] = Counter()
         with open(file.path, "rb") as stream:
             file.size = os.fstat(stream.fileno()).st_size
             file.encoding = "text"
             parser = RmfListingParser(
-                self._facts,
-                self._converters,
-                file.notes,
-                lambda report: self._keep(report, number, duplicate_times),
+                self._facts, self._converters, file.notes, lambda report: self._keep(report, file)
             )
             parser.read(stream, step)
         if not file.intervals:
@@ -177,16 +171,9 @@ class RmfListingParser:
         self._offset = 0
         self._number = 0
         self._page: ReportPage | None = None
-        self._title = ""
         self._head = PageHeader()
         self._below = 0
-        self._above: list[str] = []
-        self._pending: list[tuple[int, str]] = []
-        self._heads: FoundHeadings | None = None
         self._block = ""
-        self._groups: list[tuple[int, str]] = []
-        self._areas: list[tuple[int, int, str]] = []
-        self._first_words: dict[str, str] = {}
         self._pairs: dict[str, tuple[str, Span]] = {}
         self._pairs_begin: tuple[int, int] | None = None
         self._titles: set[str] = set()
@@ -194,13 +181,20 @@ class RmfListingParser:
         self._places: dict[tuple[str, ...], ReportInterval] = {}
         #: The report name and the page number of the page that starts.
         self._numbered = ("", 1)
-        #: Of the current page: its lines as in the file, the data for its template, and the number of
-        #: problems before it.
-        self._raw: list[str] = []
-        self._lesson = ParsedPage()
-        self._noted = 0
+        self._reset_page()
+
+    def _reset_page(self) -> None:
+        self._title, self._begun = "", False
+        self._above: list[str] = []
+        self._pending: list[tuple[int, str]] = []
+        self._heads: FoundHeadings | None = None
         self._open: PrintedList | PrintedSamples | None = None
-        self._begun = False
+        self._groups: list[tuple[int, str]] = []
+        self._areas: list[tuple[int, int, str]] = []
+        self._first_words: dict[str, str] = {}
+        #: Its lines as in the file, the data for its template, and the number of problems before it.
+        self._raw: list[str] = []
+        self._lesson, self._noted = ParsedPage(), self._notes.count
 
     def read(self, file: BinaryIO, progress: Callable[[int], None]) -> None:
         """Read the file to its end."""
@@ -324,7 +318,7 @@ class RmfListingParser:
         body.reset()
         body.interval = report
         body.begin("segment")
-        body.end_segment_name(self._page.segment if self._page is not None else self._title)
+        body.segment = self._page.segment if self._page is not None else self._title
         body.begin("part")
         if self._page is None:
             stored = "its lines are stored as text in rmf_other"
@@ -386,10 +380,7 @@ class RmfListingParser:
                 report.bytes = report.bytes or self._offset - report.offset
             self._body.end_report()
             self._body.interval = None
-        self._title, self._begun = "", False
-        self._above, self._pending = [], []
-        self._heads, self._open, self._groups, self._areas, self._first_words = None, None, [], [], {}
-        self._raw, self._lesson, self._noted = [], ParsedPage(), self._notes.count
+        self._reset_page()
 
     def _note(self, kind: str, detail: str, about: str) -> None:
         self._notes.add(kind, f"line {self._number}: {detail}", self._offset, about=about)
@@ -429,8 +420,7 @@ class RmfListingParser:
     def _values(self, page: ReportPage, line: str) -> bool:
         has_values = False
         for value in page.values if page.any_value.search(line) is not None else ():
-            match = value.pattern.search(line)
-            if match is not None:
+            if match := value.pattern.search(line):
                 has_values = True
                 self._body.set_value(value.part, value.name, match[1])
                 targets = self._body.named(value.name)

@@ -6,20 +6,18 @@ UTC and local time, so no time zone is needed.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
 from zlens.catalog import codes
 from zlens.inputs.options import Options
-from zlens.inputs.problems import Problem
 from zlens.inputs.source import Progress
 from zlens.inputs.unix_time import local_us
 from zlens.readers.rmf import values
 from zlens.readers.rmf.interval import ReportInterval
 from zlens.readers.rmf.problem_list import ProblemList
-from zlens.readers.rmf.source import MAX_GAPS, IntervalTimes, RmfSource, minute_text
+from zlens.readers.rmf.source import IntervalTimes, RmfFile, RmfSource, StoredInterval, minute_text
 from zlens.readers.rmf.xml_encoding import is_report
 
 NAME = "rmf3-xml"
@@ -35,7 +33,7 @@ def detect(first_bytes: bytes, size: int) -> bool:
 
 def open_files(paths: list[str], options: Options, progress: Progress | None = None) -> RmfMonitor3Source:
     """Read the reports of all files."""
-    return RmfMonitor3Source(options.tz, options.known).read(paths, progress)
+    return RmfMonitor3Source(options.tz, options.known).read_files(paths, progress)
 
 
 class RmfMonitor3Source(RmfSource):
@@ -61,12 +59,7 @@ class RmfMonitor3Source(RmfSource):
         return offset if offset % 900 == 0 and abs(offset) < 86400 else None
 
     def _times(
-        self,
-        report: ReportInterval,
-        name: str,
-        notes: ProblemList,
-        duplicate_times: Counter[str],
-        reject: Callable[[str, str, str], None],
+        self, report: ReportInterval, name: str, file: RmfFile, reject: Callable[[str, str, str], None]
     ) -> IntervalTimes | None:
         printed = report.header.get("utc-end")
         if printed is None:
@@ -83,12 +76,13 @@ class RmfMonitor3Source(RmfSource):
         try:
             start = local_us(values.stamp(text)) if text else None
         except values.NotAValueError as error:
-            notes.add("time", f"the range begins {text[:40]!r}, not {error}", report.offset, system=name)
-        length = self._length(report, notes, name)
+            detail = f"the range begins {text[:40]!r}, not {error}"
+            file.notes.add("time", detail, report.offset, system=name)
+        length = self._length(report, file.notes, name)
         if start is not None and length and abs(end - start - length * 1000) > _TOUCH_US:
             distance_s = (end - start) / 1e6
             detail = f"the range is {length / 1000:,.0f} s long, but its ends are {distance_s:,.0f} s apart"
-            notes.add("time", detail, report.offset, about="ends", system=name)
+            file.notes.add("time", detail, report.offset, about="ends", system=name)
         return IntervalTimes(end - length * 1000, end, length, start is not None, printed)
 
     def _threads(self, header: dict[str, Any]) -> dict[str, int]:
@@ -111,15 +105,11 @@ class RmfMonitor3Source(RmfSource):
             return 0
         return round(1000 * seconds)
 
-    def _note_gaps(self, name: str, indexes: list[int], nominal: float) -> None:
-        super()._note_gaps(name, indexes, nominal)
-        for earlier, later in pairwise(indexes):
-            overlap = self._end[earlier] - self._start[later]
-            if overlap > _TOUCH_US and len(self._gaps) < MAX_GAPS:
-                file = self._files[self._file[later]].path
-                ends = f"{minute_text(self._end[earlier])} and {minute_text(self._end[later])}"
-                detail = (
-                    f"the ranges that end {ends} "
-                    f"overlap by {overlap / 1e6:,.0f} s; sums over both count that time twice"
-                )
-                self._gaps.append(Problem(name, self.name, file, None, None, "time", detail, None))
+    def _note_gaps(self, name: str, intervals: list[StoredInterval], nominal: float) -> None:
+        super()._note_gaps(name, intervals, nominal)
+        for earlier, later in pairwise(intervals):
+            overlap = earlier.times.end - later.times.begin
+            if overlap > _TOUCH_US:
+                ends = f"{minute_text(earlier.times.end)} and {minute_text(later.times.end)}"
+                detail = f"the ranges that end {ends} overlap by {overlap / 1e6:,.0f} s"
+                self._note_gap(name, later, "time", f"{detail}; sums over both count that time twice")

@@ -38,8 +38,7 @@ def numbered(text: str, start: int) -> tuple[str, int]:
     """
     title_end = text.find("\n", start)
     top = text[start : text.find("\n", title_end + 1)] if title_end >= 0 else text[start:]
-    match = _PAGE.search(top)
-    if match is not None:
+    if match := _PAGE.search(top):
         return title(top[: title_end - start].rstrip()) or "", int(match[1])
     next_title = _TITLES.search(text, title_end + 1) if title_end >= 0 else None
     words = text[start : next_title.start() if next_title else len(text)].split()

@@ -241,8 +241,7 @@ class PageTemplates:
             self._last = last.next
             return last.next, match
         for template in self._known.get(first_line, ()):
-            match = template.match(text, position)
-            if match is not None:
+            if match := template.match(text, position):
                 self._follow(template)
                 return template, match
         self._last = None

@@ -9,7 +9,6 @@ source marks them as local.
 from __future__ import annotations
 
 import datetime as dt
-from collections import Counter
 from collections.abc import Callable
 
 from zlens.inputs.options import Options
@@ -18,7 +17,7 @@ from zlens.inputs.unix_time import local_us
 from zlens.readers.rmf import values
 from zlens.readers.rmf.interval import ReportInterval
 from zlens.readers.rmf.problem_list import ProblemList
-from zlens.readers.rmf.source import MAX_NAMES, IntervalTimes, RmfSource
+from zlens.readers.rmf.source import MAX_NAMES, IntervalTimes, RmfFile, RmfSource
 from zlens.readers.rmf.xml_encoding import is_report
 
 NAME = "rmf-xml"
@@ -31,7 +30,7 @@ def detect(first_bytes: bytes, size: int) -> bool:
 
 def open_files(paths: list[str], options: Options, progress: Progress | None = None) -> RmfXmlSource:
     """Read the reports of all files."""
-    return RmfXmlSource(options.tz, options.known).read(paths, progress)
+    return RmfXmlSource(options.tz, options.known).read_files(paths, progress)
 
 
 class RmfXmlSource(RmfSource):
@@ -59,12 +58,7 @@ class RmfXmlSource(RmfSource):
         return int((offset or dt.timedelta()).total_seconds())
 
     def _times(
-        self,
-        report: ReportInterval,
-        name: str,
-        notes: ProblemList,
-        duplicate_times: Counter[str],
-        reject: Callable[[str, str, str], None],
+        self, report: ReportInterval, name: str, file: RmfFile, reject: Callable[[str, str, str], None]
     ) -> IntervalTimes | None:
         if report.end is None:
             if not report.cut:
@@ -80,21 +74,18 @@ class RmfXmlSource(RmfSource):
             try:
                 start_local = values.local_time(*report.start)
             except values.NotAValueError as error:
-                notes.add("time", f"the interval begins {report.start[0][:40]!r}, not {error}", report.offset)
-        length = self._length(report, start_local, end_local, notes, name)
-        end = self._utc(end_local, name, report.offset, notes, duplicate_times)
+                detail = f"the interval begins {report.start[0][:40]!r}, not {error}"
+                file.notes.add("time", detail, report.offset)
+        length = self._length(report, start_local, end_local, file.notes, name)
+        end = self._utc(end_local, name, report.offset, file)
         span = (end_local - start_local) // dt.timedelta(microseconds=1) if start_local is not None else 0
         # Across a clock change, the printed start and end do not determine the elapsed time.
         start = end - (span if span and abs(span - length * 1000) < 60e6 else length * 1000)
         return IntervalTimes(start, end, length, start_local is not None, report.end[0])
 
+    @staticmethod
     def _length(
-        self,
-        report: ReportInterval,
-        start: dt.datetime | None,
-        end: dt.datetime,
-        notes: ProblemList,
-        system: str,
+        report: ReportInterval, start: dt.datetime | None, end: dt.datetime, notes: ProblemList, system: str
     ) -> int:
         """Return the length of the interval in milliseconds, 0 if RMF printed no valid one."""
 
@@ -116,10 +107,8 @@ class RmfXmlSource(RmfSource):
                 report_problem(f"the interval is {report.length} long, but {ends}", "ends")
         return length
 
-    def _utc(
-        self, local: dt.datetime, system: str, offset: int, notes: ProblemList, duplicate_times: Counter[str]
-    ) -> int:
-        zone = self.zone
+    def _utc(self, local: dt.datetime, system: str, offset: int, file: RmfFile) -> int:
+        zone, notes, duplicate_times = self.zone, file.notes, file.duplicate_times
         if zone is None:
             return local_us(local)
         if values.is_ambiguous(local, zone):

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import os
-from abc import ABC, abstractmethod
-from array import array
+from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
@@ -49,6 +48,8 @@ class RmfFile(Struct):
     refusal_offset: int | None = None
     cure: str = ""
     notes: ProblemList = field(default_factory=ProblemList)
+    #: Number of reports with a time that the clock showed twice, by system and time.
+    duplicate_times: Counter[str] = field(default_factory=Counter)
 
 
 class _Section(SectionCount):
@@ -79,7 +80,21 @@ class IntervalTimes(Struct, frozen=True):
     printed: str
 
 
-class RmfSource(TextSource, ABC):
+class StoredInterval(Struct):
+    """An interval of a report: the code of its system, its file, its times and its machine."""
+
+    system: int
+    file: RmfFile
+    times: IntervalTimes
+    machine: str | None
+    flag: str | None
+
+    @property
+    def seconds(self) -> float | None:
+        return self.times.length / 1000 if self.times.length else None
+
+
+class RmfSource(TextSource):
     """All RMF XML files of an input with one kind of report."""
 
     name: str
@@ -103,26 +118,20 @@ class RmfSource(TextSource, ABC):
         texts = self._texts = Texts()
         # Separate, because countless texts that are not in the catalog must not crowd out the others.
         self._other_texts = Texts()
-        # One entry per stored interval, in the order read.
-        self._system = array("i")
-        self._file = array("i")
-        self._end = array("q")
-        self._start = array("q")
-        self._ms = array("q")
-        self._flags: list[str | None] = []
-        self._machines: list[str | None] = []
+        #: In the order read.
+        intervals = self._intervals = list[StoredInterval]()
         #: Names of systems whose recorded name belongs to another system, by that name and their machine.
         self._distinct_names: dict[tuple[str, str], str] = {}
         #: By system, end and part: the interval, and the digest of its values.
         self._index_of: dict[tuple[int, int, str], tuple[int, int]] = {}
         self._names: set[int] = set()
         common = {
-            "system": lambda i: texts.texts[self._system[i]],
+            "system": lambda i: texts.texts[intervals[i].system],
             "source": lambda i: self.name,
-            "file": lambda i: self._files[self._file[i]].path,
-            "interval_end": lambda i: self._end[i],
-            "seconds": lambda i: self._ms[i] / 1000 if self._ms[i] > 0 else None,
-            "flag": lambda i: self._flags[i],
+            "file": lambda i: intervals[i].file.path,
+            "interval_end": lambda i: intervals[i].times.end,
+            "seconds": lambda i: intervals[i].seconds,
+            "flag": lambda i: intervals[i].flag,
         }
         self._stored: list[tuple[RmfTable, StoredTable]] = []
         for table in self._facts.tables:
@@ -138,25 +147,27 @@ class RmfSource(TextSource, ABC):
 
     # -- reading ----------------------------------------------------------------------------------
 
-    def read(self, paths: list[str], progress: Progress | None) -> Self:
-        """Read files. Raises InputError if none of them contains a report."""
-        read_each(paths, self._read, self._refuse, progress)
-        if not self._end:
-            first = next((file for file in self._files if file.refusal), self._files[0])
-            more = len(self._files) - 1
-            message = first.refusal or "the report has no readable interval"
-            if more:
-                message += f" (and {more:,} more file{'s' * (more > 1)} without an interval)"
-            path, offset = first.path, first.refusal_offset
-            raise InputError(message, file=path, offset=offset, expected=self.expected, cure=first.cure)
-        self._finish()
+    def read_files(self, paths: list[str], progress: Progress | None) -> Self:
+        read_each(paths, self.read, self.refuse, progress)
+        if not self._intervals:
+            raise self.no_data(paths[0])
+        self.finish()
         return self
 
-    def _read(self, path: str, step: Callable[[int], None]) -> None:
+    def no_data(self, path: str) -> InputError:
+        first = next((file for file in self._files if file.refusal), self._files[0])
+        more = len(self._files) - 1
+        message = first.refusal or "the report has no readable interval"
+        if more:
+            message += f" (and {more:,} more file{'s' * (more > 1)} without an interval)"
+        path, offset = first.path, first.refusal_offset
+        return InputError(message, file=path, offset=offset, expected=self.expected, cure=first.cure)
+
+    def read(self, path: str, step: Callable[[int], None]) -> None:
         self._files.append(RmfFile(path, cure=self.cure))
         self._read_file(self._files[-1], step)
 
-    def _refuse(self, path: str, error: InputError) -> None:
+    def refuse(self, path: str, error: InputError) -> None:
         file = self._files[-1]
         file.refusal = error.message
         file.notes.add("changed", error.message, 0, lost=None)
@@ -180,13 +191,11 @@ class RmfSource(TextSource, ABC):
             if form.stale:
                 detail = f"the file declares the encoding {form.stale}; read as {form.encoding}"
                 file.notes.add("transfer", detail, form.begin)
-            number = len(self._files) - 1
-            duplicate_times: Counter[str] = Counter()
             parser = RmfXmlParser(
                 self._facts,
                 self._converters,
                 file.notes,
-                lambda report: self._keep(report, number, duplicate_times),
+                lambda report: self._keep(report, file),
                 step,
             )
             reached = parser.read(fd, file.size, form)
@@ -205,16 +214,15 @@ class RmfSource(TextSource, ABC):
             if parser.answers:
                 file.cure = "correct the request and repeat it"
 
-    def _keep(self, report: ReportInterval, number: int, duplicate_times: Counter[str]) -> None:
+    def _keep(self, report: ReportInterval, file: RmfFile) -> None:
         """Store the parts of an interval that were not yet read, unless its time is unknown."""
-        file = self._files[number]
         notes = file.notes
         name = self._system_name(report, file.path)
 
         def reject(kind: str, detail: str, about: str) -> None:
             notes.add(kind, detail, report.offset, lost=report.bytes, about=about, system=name)
 
-        times = self._times(report, name, notes, duplicate_times, reject)
+        times = self._times(report, name, file, reject)
         if times is None:
             return
         end = times.end
@@ -229,7 +237,7 @@ class RmfSource(TextSource, ABC):
             known = self._index_of.get((code, end, part))
             if known is not None:
                 index, digest = known
-                other_path = self._files[self._file[index]].path
+                other_path = self._intervals[index].file.path
                 repeated_parts.setdefault((other_path, digest == digests.pop(part)), []).append(part)
         for (other_path, is_same), repeated in repeated_parts.items():
             location = "in this file" if other_path == file.path else f"in {other_path}"
@@ -246,20 +254,15 @@ class RmfSource(TextSource, ABC):
         if not digests:
             return
         rows = self._rows + report.row_count + report.other_count
-        is_full = len(self._end) >= MAX_INTERVALS or rows > MAX_ROWS
+        is_full = len(self._intervals) >= MAX_INTERVALS or rows > MAX_ROWS
         if is_full or code < 0 or (code not in self._names and len(self._names) >= MAX_NAMES):
             reject("length", "more intervals or systems than zlens stores of one input; not read", "bound")
             return
         self._names.add(code)
-        index = len(self._end)
+        index = len(self._intervals)
         self._index_of.update({(code, end, part): (index, digest) for part, digest in digests.items()})
-        self._system.append(code)
-        self._file.append(number)
-        self._end.append(end)
-        self._start.append(times.begin)
-        self._ms.append(times.length)
-        self._flags.append("cut" if report.cut or report.rows_missing else None)
-        self._machines.append(machine)
+        flag = "cut" if report.cut or report.rows_missing else None
+        self._intervals.append(StoredInterval(code, file, times, machine, flag))
         file.intervals += 1
         if file.intervals == 1 and self.local:
             notes.add("zone", LOCAL_TIMES, report.offset)
@@ -271,8 +274,8 @@ class RmfSource(TextSource, ABC):
                 continue
             section = self._sections.setdefault(key, _Section())
             section.add(counts)
-            start = self._start[index]
-            section.first_us = start if section.first_us is None else min(section.first_us, start)
+            begin = times.begin
+            section.first_us = begin if section.first_us is None else min(section.first_us, begin)
             section.last_us = end if section.last_us is None else max(section.last_us, end)
         if name not in self._latest or self._latest[name].end < end:
             previous = self._latest.get(name)
@@ -290,7 +293,7 @@ class RmfSource(TextSource, ABC):
         if (name, machine) not in self._distinct_names:
             code = self._texts.code(name)
             known_intervals = (self._index_of.get((code, end, part)) for part in parts)
-            others = {self._machines[known[0]] for known in known_intervals if known is not None}
+            others = {self._intervals[known[0]].machine for known in known_intervals if known is not None}
             for system in self._known:
                 machines = [facts["machine"] for first, last, facts in system.ranges if first < end <= last]
                 if system.name == name:
@@ -365,17 +368,9 @@ class RmfSource(TextSource, ABC):
 
     @abstractmethod
     def _times(
-        self,
-        report: ReportInterval,
-        name: str,
-        notes: ProblemList,
-        duplicate_times: Counter[str],
-        reject: Callable[[str, str, str], None],
+        self, report: ReportInterval, name: str, file: RmfFile, reject: Callable[[str, str, str], None]
     ) -> IntervalTimes | None:
-        """Return the times of an interval, or None after reporting a problem.
-
-        `duplicate_times` is shared by one file.
-        """
+        """Return the times of an interval, or None after reporting a problem."""
 
     @abstractmethod
     def _offset(self, report: ReportInterval, end: int) -> int | None:
@@ -399,30 +394,28 @@ class RmfSource(TextSource, ABC):
 
     # -- after reading ----------------------------------------------------------------------------
 
-    def _finish(self) -> None:
+    def finish(self) -> None:
         for _, stored in self._stored:
             stored.flush_rows()
-        by_system: dict[int, list[int]] = {}
-        for index, code in enumerate(self._system):
-            by_system.setdefault(code, []).append(index)
-        for code, indexes in sorted(by_system.items(), key=lambda item: self._texts.texts[item[0]]):
-            indexes.sort(key=lambda i: self._end[i])
-            self.systems.append(self._system_info(self._texts.texts[code], indexes))
+        by_system: dict[str, list[StoredInterval]] = {}
+        for interval in sorted(self._intervals, key=lambda interval: interval.times.end):
+            by_system.setdefault(self._texts.texts[interval.system], []).append(interval)
+        self.systems += (self._system_info(*item) for item in sorted(by_system.items()))
 
-    def _system_info(self, name: str, indexes: list[int]) -> SystemInfo:
+    def _system_info(self, name: str, intervals: list[StoredInterval]) -> SystemInfo:
         # Interval lengths differ from the nominal length by a few milliseconds.
-        lengths = Counter(round(self._ms[i] / 1000) for i in indexes if self._ms[i] and not self._flags[i])
+        lengths = Counter(round(each.seconds) for each in intervals if each.seconds and not each.flag)
         nominal = float(max(lengths, key=lambda s: (lengths[s], s))) if lengths else None
         if nominal:
-            for i in indexes:
-                if self._flags[i] is None and self._ms[i] and self._ms[i] < 500 * nominal:
-                    self._flags[i] = "short"
-            self._note_gaps(name, indexes, nominal)
+            for each in intervals:
+                if each.flag is None and each.seconds and each.seconds < nominal / 2:
+                    each.flag = "short"
+            self._note_gaps(name, intervals, nominal)
         latest = self._latest[name]
         header = latest.header
-        first_by_end: dict[int, int] = {}
-        for i in indexes:
-            first_by_end.setdefault(self._end[i], i)
+        first_by_end: dict[int, Interval] = {}
+        for each in intervals:
+            first_by_end.setdefault(each.times.end, Interval(each.times.end, each.seconds, each.flag))
         return SystemInfo(
             system=name,
             source=self.name,
@@ -438,25 +431,23 @@ class RmfSource(TextSource, ABC):
             utc_offset_s=latest.offset_s,
             local_time=self.local,
             nominal_s=nominal,
-            first_us=min(self._start[i] for i in indexes),
-            last_us=self._end[indexes[-1]],
-            files=list(dict.fromkeys(self._files[self._file[i]].path for i in indexes)),
-            known=[self._interval(i) for i in first_by_end.values()],
+            first_us=min(each.times.begin for each in intervals),
+            last_us=intervals[-1].times.end,
+            files=list(dict.fromkeys(each.file.path for each in intervals)),
+            known=list(first_by_end.values()),
         )
 
-    def _interval(self, index: int) -> Interval:
-        ms = self._ms[index]
-        return Interval(self._end[index], ms / 1000 if ms else None, self._flags[index])
-
-    def _note_gaps(self, name: str, indexes: list[int], nominal: float) -> None:
+    def _note_gaps(self, name: str, intervals: list[StoredInterval], nominal: float) -> None:
         """Report gaps between intervals."""
-        for earlier, later in pairwise(indexes):
-            gap = self._start[later] - self._end[earlier]
-            if gap > 500_000 * nominal and len(self._gaps) < MAX_GAPS:
-                file = self._files[self._file[later]].path
-                detail = f"no report for {gap / 60e6:,.0f} minutes from {minute_text(self._end[earlier])}"
-                detail += " local time" if self.local else ""
-                self._gaps.append(Problem(name, self.name, file, None, None, "gap", detail, None))
+        for earlier, later in pairwise(intervals):
+            gap = later.times.begin - earlier.times.end
+            if gap > 500_000 * nominal:
+                detail = f"no report for {gap / 60e6:,.0f} minutes from {minute_text(earlier.times.end)}"
+                self._note_gap(name, later, "gap", f"{detail}{' local time' if self.local else ''}")
+
+    def _note_gap(self, name: str, later: StoredInterval, kind: str, detail: str) -> None:
+        if len(self._gaps) < MAX_GAPS:
+            self._gaps.append(Problem(name, self.name, later.file.path, None, None, kind, detail, None))
 
     # -- the source interface ---------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 from xml.parsers import expat
 
@@ -82,7 +83,7 @@ class RmfXmlParser:
         self.server = ""
         body = self._body = ReportBody(facts, converters, notes, self._here)
         self._ends: dict[tuple[str, str], Callable[[str], None]] = {
-            ("server", "version"): self._end_server,
+            ("server", "version"): partial(setattr, self, "server"),
             ("metric", "description"): self._end_metric_description,
             ("metric", "type"): self._set("type"),
             ("version", "smf-data"): self._set("smf_level"),
@@ -93,10 +94,10 @@ class RmfXmlParser:
             ("time-data", "display-end"): self._set("end", self._with_locale),
             ("time-data", "report-interval"): self._end_length,
             ("time-data", "data-range"): self._end_length,
-            ("segment", "name"): body.end_segment_name,
-            ("part", "name"): body.end_part_name,
-            ("var", "name"): body.end_var_name,
-            ("var", "value"): body.end_var_value,
+            ("segment", "name"): partial(setattr, body, "segment"),
+            ("part", "name"): partial(setattr, body, "part"),
+            ("var", "name"): partial(setattr, body, "variable"),
+            ("var", "value"): partial(setattr, body, "value"),
             ("var-list", "var"): body.end_var,
             ("segment", "part"): body.end_part,
             ("part", "table"): body.end_table,
@@ -290,9 +291,6 @@ class RmfXmlParser:
             self._remaining_chars -= len(text)
 
     # -- the header of a report -------------------------------------------------------------------
-
-    def _end_server(self, text: str) -> None:
-        self.server = text
 
     def _end_metric_description(self, text: str) -> None:
         if self._interval is not None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property, partial
 from typing import Any
 
@@ -22,8 +22,8 @@ from zlens.errors import InputError
 from zlens.inputs.identity import IdentityRange
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
-from zlens.inputs.source import IntervalRow, InventoryRow, Progress, RawTable, RecordRead, SystemInfo, moves
-from zlens.inputs.unix_time import from_unix_us
+from zlens.inputs.source import InventoryRow, Progress, RawTable, RecordRead, SystemInfo, moves
+from zlens.inputs.unix_time import from_unix_us, time_range
 from zlens.readers.files import decoding_problems, index_problems, open_all, unknown_system
 from zlens.readers.row_tables import DecodedTable, RowTable, leading
 from zlens.readers.smf import record_places, streams
@@ -91,6 +91,7 @@ class SmfSource:
             self.tables = {table.name: [table] for table in self._counter_tables()}
         self.sections = section_tables.SectionTables(self.dumps, self.groups, self._leap)
         self.sections.intervals()
+        self.interval_rows = self.sections.interval_rows
         self.tables = {**self.tables, **self.sections.tables}
 
     def _counter_tables(self) -> Iterator[RawTable]:
@@ -107,10 +108,6 @@ class SmfSource:
         )
 
     # -- systems -------------------------------------------------------------------------------------
-
-    def interval_rows(self, tables: Collection[str]) -> Iterator[IntervalRow]:
-        """Yield the intervals of the rows of raw tables, those of each record type separately."""
-        return self.sections.interval_rows(tables)
 
     def read_record(self, system: str, table: str, file: str, offset: int) -> RecordRead | None:
         """Return a record that is read again, with the places of the columns of a raw table."""
@@ -285,13 +282,14 @@ class SmfSource:
         for dump in self.dumps:
             groups = [group for group in self.groups.values() if dump in group.dumps]
             infos = [group.info for group in groups]
+            first_us, last_us = time_range(time for info in infos for time in (info.first_us, info.last_us))
             row: dict[str, Any] = {
                 "format": f"z/OS SMF dump ({_form(dump.file)})",
                 "file": dump.file.path,
                 "bytes": dump.file.size,
                 "system": ", ".join(info.system for info in infos),
-                "first_time": min((i.first_us for i in infos if i.first_us is not None), default=None),
-                "last_time": max((i.last_us for i in infos if i.last_us is not None), default=None),
+                "first_time": first_us,
+                "last_time": last_us,
             }
             if dump.file.compression is not None:
                 name, unpacked, members = dump.file.compression

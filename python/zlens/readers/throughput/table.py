@@ -16,13 +16,13 @@ import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, ClassVar
 
-from msgspec import Meta, Struct, field
+from msgspec import Struct
 
 from zlens.catalog.interval_flags import GAP
 from zlens.errors import InputError, QueryError
 from zlens.inputs.unix_time import local_us, to_unix_us
 from zlens.schema import user_files
-from zlens.schema.structs import FactFile, FactTable
+from zlens.schema.structs import FactFile, FactTable, doc
 from zlens.schema.wording import phrase
 
 #: Maximum size of a file, in bytes, rows and columns.
@@ -78,20 +78,18 @@ class Throughput(Struct, frozen=True):
 class Meaning(FactTable, frozen=True):
     """What a column contains."""
 
-    text: Annotated[str, Meta(description="what that is")]
-    names: Annotated[tuple[str, ...], Meta(description="headings in lower case")]
-    unit: Annotated[str, Meta(description="the kind of its units; empty if it has none")] = ""
+    text: Annotated[str, doc("what that is")]
+    names: Annotated[tuple[str, ...], doc("headings in lower case")]
+    unit: Annotated[str, doc("the kind of its units; empty if it has none")] = ""
 
 
-class HeadingFacts(FactFile, frozen=True):
+class HeadingFacts(FactFile, frozen=True, rename={"meanings": "meaning", "units": "unit"}):
     """Headings and units of throughput files."""
 
     path: ClassVar = "throughput.toml"
-    source: Annotated[str, Meta(description="where they are from")]
-    meanings: Annotated[dict[str, Meaning], Meta(description="meanings by name")] = field(name="meaning")
-    units: Annotated[dict[str, dict[str, float]], Meta(description="values in the first one, by kind")] = (
-        field(name="unit")
-    )
+    source: Annotated[str, doc("where they are from")]
+    meanings: Annotated[dict[str, Meaning], doc("meanings by name")]
+    units: Annotated[dict[str, dict[str, float]], doc("values in the first one, by kind")]
 
 
 def parse_columns(text: str) -> dict[str, tuple[str, str]]:

@@ -95,6 +95,7 @@ class HisRun(ConsoleMessage):
     # -- lines -----------------------------------------------------------------------------------------
 
     def parse_body(self, body: str, line: LogLine) -> bool:
+        """Parse the text of a line and return whether it belongs to this message."""
         if self._service is not None:
             return self._service_line(body)
         if self.start.id == COUNTERS and self._counter_line(body, line.offset):
@@ -114,16 +115,14 @@ class HisRun(ConsoleMessage):
         if _HEADING.fullmatch(body):
             self._open = None
             return True
-        flag = _ALONE.fullmatch(body)
-        if flag is not None:
+        if flag := _ALONE.fullmatch(body):
             self.values[flag["word"].lower()] = True
             return True
         if self._continue_value(body, line.text):
             return True
         if self.start.id != HIS or "procedure" in self.values:
             return False
-        procedure = _PROCEDURE.fullmatch(body)
-        if procedure is not None:
+        if procedure := _PROCEDURE.fullmatch(body):
             self.values |= {name: text.strip() for name, text in procedure.groupdict().items()}
         return procedure is not None
 
@@ -201,8 +200,7 @@ class HisRun(ConsoleMessage):
 
     def _service_line(self, body: str) -> bool:
         """Parse a line of the service status, whose sections share labels."""
-        section = _SECTION.fullmatch(body)
-        if section is not None:
+        if section := _SECTION.fullmatch(body):
             self._service, self._open = section["section"], None
             return True
         if self._service == "PROFILER":
@@ -219,8 +217,7 @@ class HisRun(ConsoleMessage):
     # -- counters --------------------------------------------------------------------------------------
 
     def _counter_line(self, body: str, offset: int) -> bool:
-        start = _VALUES.fullmatch(body)
-        if start is not None:
+        if start := _VALUES.fullmatch(body):
             self._begin(start["cpu"], offset)
             body = start["rest"]
             if not body or body == ":":
@@ -236,8 +233,7 @@ class HisRun(ConsoleMessage):
         if row is not None:
             self._values(row, offset)
             return True
-        identifier = _IDENTIFIER.fullmatch(body)
-        if identifier is not None:
+        if identifier := _IDENTIFIER.fullmatch(body):
             self.names.setdefault(int(identifier["number"]), (self._set, identifier["text"][:200]))
         return identifier is not None
 

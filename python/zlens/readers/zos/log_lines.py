@@ -86,16 +86,6 @@ class ConsoleMessage(Struct):
     values: Row = field(default_factory=dict)
     end: int = 0
 
-    def parse_line(self, line: LogLine) -> bool:
-        """Parse a line and return whether it belongs to this message."""
-        self.end = line.offset + len(line.text)
-        bodies = dict.fromkeys(candidate_bodies(line, self.start.column))
-        return any(not body or self.parse_body(body, line) for body in bodies)
-
-    def parse_body(self, body: str, line: LogLine) -> bool:
-        """Parse the text of a line and return whether it belongs to this message."""
-        raise NotImplementedError
-
     def note_foreign_line(self, line: LogLine) -> None:
         """Report a line that does not belong to the message."""
         detail = f"{line.text.strip()[:60]!r} is not part of {self.start.id}; not read"

@@ -99,9 +99,9 @@ class ProcessorDisplay(ConsoleMessage):
     # -- lines -----------------------------------------------------------------------------------------
 
     def parse_body(self, body: str, line: LogLine) -> bool:
+        """Parse the text of a line and return whether it belongs to this message."""
         if self.form is None:
-            status = _STATUS.fullmatch(body)
-            if status is not None:
+            if status := _STATUS.fullmatch(body):
                 self.form = "core" if status["form"] == "CORE" else "cpu"
                 self._modes(status["rest"], line.offset)
             return status is not None
@@ -111,8 +111,7 @@ class ProcessorDisplay(ConsoleMessage):
         if row is not None:
             self._row(row, line.offset)
             return True
-        running = _RUNNING.fullmatch(body)
-        if running is not None:
+        if running := _RUNNING.fullmatch(body):
             self.values["effectiveness_pct"] = int(running["pct"])
             return True
         labels = list(_LABEL.finditer(body))

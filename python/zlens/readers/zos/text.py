@@ -23,7 +23,7 @@ from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import Interval, InventoryRow, Progress, SystemInfo
 from zlens.inputs.unix_time import LATEST_US, from_unix_us, local_us
-from zlens.readers.files import NotedFile, TextSource, compare_repeat, read_each, unknown_system
+from zlens.readers.files import NotedFile, TextSource, compare_repeat, unknown_system
 from zlens.readers.row_tables import Row, RowTable, leading
 from zlens.readers.smf import systems as smf_systems
 from zlens.readers.zos import log_lines as texts
@@ -54,10 +54,7 @@ def detect(first_bytes: bytes, size: int) -> bool:
 
 def open_files(paths: list[str], options: Options, progress: Progress | None = None) -> ZosTextSource:
     """Read the messages of all files. Raises InputError if none of them contains data."""
-    source = ZosTextSource(options.tz, options.leap or 0, options.date)
-    error = read_each(paths, source.read, source.refuse, progress)
-    source.finish(error)
-    return source
+    return ZosTextSource(options.tz, options.leap or 0, options.date).read_files(paths, progress)
 
 
 class _MessageFile(NotedFile):
@@ -112,14 +109,11 @@ class ZosTextSource(TextSource):
     def refuse(self, path: str, error: InputError) -> None:
         self._files[-1].note("changed", error.message, 0)
 
-    def finish(self, error: InputError | None) -> None:
-        """Determine systems, times and tables. Raises InputError, `error` if given, without a message."""
-        if not any(file.statements for file in self._files):
-            raise error or self._no_data()
+    def finish(self) -> None:
         self._assign_systems()
         self._set_times_and_tables()
 
-    def _no_data(self) -> InputError:
+    def no_data(self, path: str) -> InputError:
         file = self._files[0]
         if file.paging:
             return InputError(
@@ -134,7 +128,6 @@ class ZosTextSource(TextSource):
         )  # fmt: skip
 
     def read(self, path: str, step: Callable[[int], None]) -> None:
-        """Read a file. Raises OSError."""
         file = _MessageFile(path)
         self._files.append(file)
         with open(file.path, "rb") as raw:
@@ -211,9 +204,9 @@ class ZosTextSource(TextSource):
                     form = ProcessorDisplay if start.id == texts.STATUS else HisRun
                     message = form(start, file.note)
                     if start.id in (texts.STATUS, texts.COUNTERS):
-                        message.parse_line(line)
+                        _parse_line(message, line)
                 continue
-            if message is not None and message.parse_line(line):
+            if message is not None and _parse_line(message, line):
                 continue
             if any(map(texts.is_other, texts.candidate_bodies(line, message.start.column if message else 0))):
                 if message is not None:
@@ -458,6 +451,13 @@ class ZosTextSource(TextSource):
             for file in self._files
             for matches in [[self._matched_by.get(each.info.system) for each in file.statements]]
         ]
+
+
+def _parse_line(message: ProcessorDisplay | HisRun, line: LogLine) -> bool:
+    """Parse a line and return whether it belongs to a message."""
+    message.end = line.offset + len(line.text)
+    bodies = dict.fromkeys(texts.candidate_bodies(line, message.start.column))
+    return any(not body or message.parse_body(body, line) for body in bodies)
 
 
 def _seconds(message: HisRun) -> float | None:

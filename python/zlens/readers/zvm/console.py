@@ -20,17 +20,16 @@ from zlens.catalog import cp_commands
 from zlens.catalog.raw_tables import load_tables
 from zlens.errors import InputError
 from zlens.inputs.options import Options
-from zlens.inputs.problems import Problem
 from zlens.inputs.source import Interval, InventoryRow, Progress, SystemInfo
 from zlens.inputs.unix_time import LATEST_US
-from zlens.readers.files import TextSource, read_each, unknown_system
+from zlens.readers.files import TextSource, unknown_system
 from zlens.readers.row_tables import Row, RowTable, leading
 
 NAME = "cp-text"
 TABLE, RESPONSES = "cp_capability", "cp_response"
 
 #: Limits, in case a file has another format.
-MAX_LINE, MAX_RESPONSES, MAX_NOTES = 4096, 10_000, 50
+MAX_LINE, MAX_RESPONSES = 4096, 10_000
 MAX_ROWS = 200_000
 _TABLES = load_tables("zvm/console_tables")
 _TYPES = {column.name: column.type for column in _TABLES.columns(TABLE)}
@@ -63,12 +62,7 @@ def detect(first_bytes: bytes, size: int) -> bool:
 
 def open_files(paths: list[str], options: Options, progress: Progress | None = None) -> ConsoleSource:
     """Read responses. Raises InputError if no response has a known format."""
-    source = ConsoleSource(options.date)
-    error = read_each(paths, source.read, source.refuse, progress)
-    if not source.responses and not source.others:
-        raise error or source.nothing(paths[0])
-    source.take_identity_from([])
-    return source
+    return ConsoleSource(options.date).read_files(paths, progress)
 
 
 def _given_us(date: dt.date, stamp: str | None) -> int:
@@ -104,17 +98,8 @@ class ConsoleSource(TextSource):
         self.responses: list[Row] = []
         self.others: list[Row] = []
         self._sizes: dict[str, int] = {}
-        self._left: dict[str, int] = {}
 
     # -- reading -------------------------------------------------------------------------------------
-
-    def note(self, path: str, offset: int | None, kind: str, detail: str) -> None:
-        self._left[path] = self._left.get(path, MAX_NOTES) - 1
-        if self._left[path] >= 0:
-            self._problems.append(Problem(None, NAME, path, offset, None, kind, detail, None))
-
-    def refuse(self, path: str, error: InputError) -> None:
-        self.note(path, None, "changed", error.message)
 
     def read(self, path: str, step: Callable[[int], None]) -> None:
         with open(path, "rb") as raw:
@@ -221,7 +206,7 @@ class ConsoleSource(TextSource):
             is_line_start = chunk.endswith(b"\n")
             offset += len(chunk)
 
-    def nothing(self, path: str) -> InputError:
+    def no_data(self, path: str) -> InputError:
         unread = next((problem for problem in self._problems if problem.kind == "no_layout"), None)
         return InputError(
             unread.detail if unread else "it contains no response to a supported CP command",
@@ -232,6 +217,9 @@ class ConsoleSource(TextSource):
         )
 
     # -- systems -------------------------------------------------------------------------------------
+
+    def finish(self) -> None:
+        self.take_identity_from([])
 
     def take_identity_from(self, others: Sequence[SystemInfo]) -> None:
         """Take name and time zone from the z/VM system of the input, if it has exactly one."""
@@ -271,7 +259,6 @@ class ConsoleSource(TextSource):
         ]  # fmt: skip
 
     def info(self) -> list[dict[str, Any]]:
-        """Return one object per file."""
         return [
             {
                 "format": "responses of CP commands",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import bisect
 import itertools
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 
 from msgspec import Struct, field
 
@@ -39,7 +40,7 @@ class _KnownInterval(Struct, frozen=True):
     offset: int
 
 
-class MonitorSystem(Struct):
+class MonitorSystem(Struct, dict=True):
     """The files of one system, in order of their first time."""
 
     info: SystemInfo
@@ -55,6 +56,17 @@ class MonitorSystem(Struct):
     #: Problems with its intervals.
     remarks: list[Problem] = field(default_factory=list)
     _digests: dict[int, dict[int, IntervalDigest]] = field(default_factory=dict)
+
+    @cached_property
+    def types(self) -> dict[str, dict[int, int]]:
+        """Its records: id -> length -> count."""
+        types: dict[str, dict[int, int]] = {}
+        for file in self.files:
+            for row in file.inventory():
+                counts = types.setdefault(layouts.record_id(row["domain"], row["record"]), {})
+                for length, count in row["lengths"].items():
+                    counts[length] = counts.get(length, 0) + count
+        return types
 
     def us(self, tod: int) -> int:
         """Return a time in microseconds since 1970, UTC."""

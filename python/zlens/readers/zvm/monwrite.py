@@ -100,7 +100,7 @@ class _MonwriteTables(Mapping[str, list[RawTable]]):
                 self._source.raw_table(system, record, plan)
                 for system in self._source.groups
                 # The layouts of two systems may have different sections.
-                if record in self._source.types(system)
+                if record in system.types
                 for plan in self._source.plans(system, record)
                 if plan["table"] == name
             ]
@@ -119,7 +119,6 @@ class MonwriteSource:
         self._choices: dict[tuple[str, str], dict[int, layout_selection.LayoutSelection]] = {}
         self._plans: dict[tuple[str, str], list[dict[str, Any]]] = {}
         self._decoders: dict[tuple[str, str], MonwriteDecoder] = {}
-        self._types: dict[str, dict[str, dict[int, int]]] = {}
         self._full: dict[str, MonwriteDecoder] = {}
         self._drained: set[str] = set()
         self._all_at_once = False
@@ -266,28 +265,16 @@ class MonwriteSource:
 
     # -- layouts and plans ---------------------------------------------------------------------------
 
-    def types(self, group: MonitorSystem) -> dict[str, dict[int, int]]:
-        """Return the records of a system: id -> length -> count."""
-        if group.info.system not in self._types:
-            types: dict[str, dict[int, int]] = {}
-            for file in group.files:
-                for row in file.inventory():
-                    counts = types.setdefault(layouts.record_id(row["domain"], row["record"]), {})
-                    for length, count in row["lengths"].items():
-                        counts[length] = counts.get(length, 0) + count
-            self._types[group.info.system] = types
-        return self._types[group.info.system]
-
     def records(self) -> list[str]:
         """Return the records of the input that are in the catalog, by domain and number."""
-        records = {record for group in self.groups for record in self.types(group)}
+        records = {record for group in self.groups for record in group.types}
         return sorted(records & set(layouts.records()), key=layouts.record_key)
 
     def tables_of(self, record: str) -> list[str]:
         """Return the names of the tables of a record and of its sections."""
         names: dict[str, None] = {}
         for group in self.groups:
-            if record in self.types(group):
+            if record in group.types:
                 names.update((plan["table"], None) for plan in self.plans(group, record))
         return list(names)
 
@@ -299,7 +286,7 @@ class MonwriteSource:
                 length: layout_selection.select_layout(
                     record, length, callevel=group.call_level, release=group.info.release
                 )
-                for length in self.types(group)[record]
+                for length in group.types[record]
             }
         return self._choices[key]
 
@@ -355,7 +342,7 @@ class MonwriteSource:
 
     def reset_evidence(self, group: MonitorSystem, planned: list[dict[str, Any]]) -> list[Reset]:
         """Return when counters of the planned tables were reset."""
-        return monwrite_resets.resets(group.files, self.types(group), partial(self.choices, group), planned)
+        return monwrite_resets.resets(group.files, group.types, partial(self.choices, group), planned)
 
     def decode(
         self, group: MonitorSystem, planned: list[dict[str, Any]], resets: list[Reset] | None = None
@@ -397,7 +384,7 @@ class MonwriteSource:
         """
         catalog = set(layouts.records())
         first = self._first_seen(group)
-        for record, counts in sorted(self.types(group).items(), key=lambda item: layouts.record_key(item[0])):
+        for record, counts in sorted(group.types.items(), key=lambda item: layouts.record_key(item[0])):
             file, offset = first[record]
             records = sum(counts.values())
             if record not in catalog:
@@ -440,7 +427,7 @@ class MonwriteSource:
         catalog = set(layouts.records())
         return [
             plan
-            for record in sorted(self.types(group), key=layouts.record_key)
+            for record in sorted(group.types, key=layouts.record_key)
             if record in catalog
             for plan in self.plans(group, record)
         ]
