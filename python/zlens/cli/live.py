@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from zlens.cli import INTERRUPTED, inputs, private_files, serve, serve_options
@@ -324,9 +325,9 @@ def _feeds(arguments: argparse.Namespace, received: list[FeedGroup]) -> list[Fee
             feeds.append(sources.ReaderThreadFeed("standard input", sys.stdin.fileno()))
         elif os.path.isdir(name):
             feeds.append(sources.FolderFeeds(name))
-        elif sources.is_device(name):
+        elif Path(name).is_char_device():
             feeds.append(sources.ReaderThreadFeed(name, _open(name), device=True))
-        elif sources.is_pipe(name):
+        elif Path(name).is_fifo():
             feeds.append(sources.ReaderThreadFeed(name, _open(name)))
         elif os.path.exists(name):
             feeds.append(sources.growing_file(name))

@@ -141,7 +141,7 @@ def serve_app(
 
     import uvicorn
 
-    from zlens.server.connections import AcceptErrors
+    from zlens.server.connections import accept_errors
 
     # Unlike a command, a server does not end soon, and closed sessions are reference cycles.
     gc.set_threshold(_OBJECTS, 10, 10)
@@ -150,7 +150,7 @@ def serve_app(
         """A server that cancels requests before it ends, so that they can respond."""
 
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-            asyncio.get_running_loop().set_exception_handler(AcceptErrors(complain))
+            asyncio.get_running_loop().set_exception_handler(accept_errors(complain))
             await super().startup(sockets)
 
         async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from starlette.types import Receive, Scope, Send
 
 from zlens.server import json_values, schema
-from zlens.server.response_bodies import StreamedResponse
+from zlens.server.response_bodies import StreamedResponse, wait_for_disconnect
 from zlens.server.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -216,12 +216,8 @@ class EventStreamResponse(StreamedResponse):
         super().__init__(workspace.events(), EVENTS, _SEND_TIMEOUT_S)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        async def wait_for_disconnect() -> None:
-            while (await receive())["type"] != "http.disconnect":
-                pass
-
         sending = super().__call__(scope, receive, send)
-        tasks = {asyncio.ensure_future(wait_for_disconnect()), asyncio.ensure_future(sending)}
+        tasks = {asyncio.ensure_future(wait_for_disconnect(receive)), asyncio.ensure_future(sending)}
         try:
             await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         finally:
