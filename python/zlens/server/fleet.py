@@ -1,6 +1,4 @@
-"""The endpoints /fleet (all systems), /cluster (shared resources), /machine (partitions over time) and /trend
-(growth by month).
-"""
+"""The endpoints /fleet, /cluster (shared resources), /machine (partitions) and /trend (growth by month)."""
 
 from __future__ import annotations
 
