@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
         with output.open_output(None, arguments.format) as out:
             if arguments.format == "json":
                 names = list(dict.fromkeys(name for entry in objects for name in entry))
-                rows.write_json(out, names, [[entry.get(name) for name in names] for entry in objects])
+                out.write(rows.json_text({name: entry.get(name) for name in names} for entry in objects))
                 inputs.print_throughput_notes(session)
             else:
                 _write(out, objects, problems, arguments)

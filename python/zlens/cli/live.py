@@ -464,8 +464,7 @@ def _serve(
 
     def open_workspace() -> Workspace:
         session = live.session()
-        data_workers = None if workers is None else workers.of(Published(session))
-        return Workspace(session, names, data_workers, live=True)
+        return Workspace(session, names, workers, Published(session), live=True)
 
     served = LiveWorkspace(open_workspace())
     running = RunningRequests(server.limits)

@@ -289,9 +289,8 @@ async def _answer(
             with served.use() as workspace:
                 if endpoint.apart and workspace.processes is not None:
                     try:
-                        return workspace.processes.run_query(
-                            {"name": endpoint.name, "parameters": parameters}
-                        )
+                        question = {"name": endpoint.name, "parameters": parameters}
+                        return workspace.processes.run_query(question, workspace.published)
                     except GoneError:
                         if workspace is served.current:
                             raise
