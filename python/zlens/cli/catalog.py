@@ -1,4 +1,14 @@
-"""zlens catalog: show and check the built-in facts; import layout packs."""
+"""\
+Show and check the catalog of record layouts and formulas, list which of IBM's monitor record pages would add
+fields for a file and which its reports need, and import such pages as a layout pack for a z/VM release.
+
+Examples:
+  zlens catalog show D0R2
+  zlens catalog show smf70_cpu
+  zlens catalog needs monwrite.data
+  zlens catalog import ~/Downloads/mon730.zip
+  zlens catalog show D4R3 --release 7.3
+"""
 
 from __future__ import annotations
 
@@ -13,18 +23,6 @@ from zlens.cli.parser import add_action
 from zlens.errors import CatalogError, QueryError
 from zlens.rendering.text_lines import with_unit, wrap_hanging
 
-DESCRIPTION = """\
-Show and check the catalog of record layouts and formulas, list which of IBM's monitor record pages would add
-fields for a file and which its reports need, and import such pages as a layout pack for a z/VM release.
-"""
-EXAMPLES = """\
-Examples:
-  zlens catalog show D0R2
-  zlens catalog show smf70_cpu
-  zlens catalog needs monwrite.data
-  zlens catalog import ~/Downloads/mon730.zip
-  zlens catalog show D4R3 --release 7.3
-"""
 OPTIONS = ""
 _SHOWN = """
 NAME?        record (D0R2, MRSYTPRP, SMF70), its table, measure or role

@@ -1,4 +1,20 @@
-"""zlens compare: compare two or more runs."""
+"""\
+Compare BASE with one or more OTHER sides, separated by --: values side by side (differences beyond the noise
+first, then those without a test, then those within the noise), the parts that make up the change in CPU time
+per transaction, and anything that makes the runs not comparable.
+
+Each INPUT of a side is a run; so is a folder, a quoted pattern, or inputs joined by a plus sign
+(run1.monwrite + run1.smf). Options that select data (--system, --from, --to, --shift, --peak,
+--throughput..., --tz, --leap, --name) apply to the side they follow. A side without such options uses those
+of BASE, and a side without inputs uses the inputs of BASE. All other options apply to every side.
+
+Examples:
+  zlens compare base.data -- other.data
+  zlens compare day.data --from 08:00 --to 10:00 -- --from 10:00 --to 12:00
+  zlens compare base1.data base2.data base3.data -- other1.data other2.data other3.data
+  zlens compare base.data --throughput base.csv -- other.data --throughput other.csv --format html -o out.html
+  zlens compare 1.data -- 2.data -- 3.data --against previous
+"""
 
 from __future__ import annotations
 
@@ -14,24 +30,6 @@ if TYPE_CHECKING:
     from zlens.inputs.problems import Problem
     from zlens.progress import Progress
 
-DESCRIPTION = """\
-Compare BASE with one or more OTHER sides, separated by --: values side by side (differences beyond the noise
-first, then those without a test, then those within the noise), the parts that make up the change in CPU time
-per transaction, and anything that makes the runs not comparable.
-
-Each INPUT of a side is a run; so is a folder, a quoted pattern, or inputs joined by a plus sign
-(run1.monwrite + run1.smf). Options that select data (--system, --from, --to, --shift, --peak,
---throughput..., --tz, --leap, --name) apply to the side they follow. A side without such options uses those
-of BASE, and a side without inputs uses the inputs of BASE. All other options apply to every side.
-"""
-EXAMPLES = """\
-Examples:
-  zlens compare base.data -- other.data
-  zlens compare day.data --from 08:00 --to 10:00 -- --from 10:00 --to 12:00
-  zlens compare base1.data base2.data base3.data -- other1.data other2.data other3.data
-  zlens compare base.data --throughput base.csv -- other.data --throughput other.csv --format html -o out.html
-  zlens compare 1.data -- 2.data -- 3.data --against previous
-"""
 OPTIONS = f"""{inputs.ANY_INPUTS}
 comparison:
 --name NAME                  name of this side

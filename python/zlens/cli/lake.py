@@ -1,4 +1,14 @@
-"""zlens lake: show, verify or trim a lake, commit staged inputs, compute rollups."""
+"""\
+Show the contents of a lake written by `zlens import`, verify its files against their checksums, remove data,
+join inputs that `zlens import --stage` has decoded, or store measures by hour and day.
+
+Examples:
+  zlens lake show lake --days
+  zlens lake check lake
+  zlens lake commit lake staged
+  zlens lake forget lake --system ZVM1 --to 2026-01-01
+  zlens lake rollup lake && zlens lake forget lake --raw --older-than 90d --even-if-lost unmeasured
+"""
 
 from __future__ import annotations
 
@@ -23,18 +33,6 @@ if TYPE_CHECKING:
 #: Maximum faults listed without --all.
 _MOST = 20
 
-DESCRIPTION = """\
-Show the contents of a lake written by `zlens import`, verify its files against their checksums, remove data,
-join inputs that `zlens import --stage` has decoded, or store measures by hour and day.
-"""
-EXAMPLES = """\
-Examples:
-  zlens lake show lake --days
-  zlens lake check lake
-  zlens lake commit lake staged
-  zlens lake forget lake --system ZVM1 --to 2026-01-01
-  zlens lake rollup lake && zlens lake forget lake --raw --older-than 90d --even-if-lost unmeasured
-"""
 OPTIONS = ""
 _LAKE = "LAKE    folder or URL of the lake"
 _SHOWN = f"""{_LAKE}

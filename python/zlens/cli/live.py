@@ -1,4 +1,21 @@
-"""zlens live: follow systems while they run."""
+"""Follow systems while they run, print a line for each interval that closes, and serve the web UI.
+
+SOURCE is a growing file, a folder that receives files, /dev/monreader, a named pipe, or - (standard input):
+z/VM monitor data as MONWRITE or the live stream provides it, SMF records with descriptor words, or the counts
+of perf stat -I. With forwarder://HOST:PORT, zlens listens there for what zlens-forward sends. http:// and
+https:// addresses of an HMC exporter or of RMF's Distributed Data Server are polled, and so are files with
+their text. Press Ctrl-C to stop.
+
+Examples:
+  zlens live monwrite.data
+  zlens live /data/monwrite --lake lake --keep 1d
+  zlens live forwarder://0.0.0.0:4739 --certificate receiver.pem --key receiver.key --client-ca ca.pem \\
+    --lake lake
+  zlens live https://exporter.example.com:9291/metrics --poll 30s --poll-login login --lake lake
+  zlens live https://dds.example.com:8803/metrics/m3 --poll-login login --lake lake
+  perf stat -I 60000 -a -A -x, -e CPU_CYCLES,INSTRUCTIONS 2>&1 | zlens live - --tz +01:00
+  zlens live --replay zlens-demo/zldemo.monwrite --speed 60
+"""
 
 from __future__ import annotations
 
@@ -36,26 +53,6 @@ if TYPE_CHECKING:
     from zlens.server.sql_workers import SqlWorkers
     from zlens.server.workspace import Workspace
 
-DESCRIPTION = """\
-Follow systems while they run, print a line for each interval that closes, and serve the web UI.
-
-SOURCE is a growing file, a folder that receives files, /dev/monreader, a named pipe, or - (standard input):
-z/VM monitor data as MONWRITE or the live stream provides it, SMF records with descriptor words, or the counts
-of perf stat -I. With forwarder://HOST:PORT, zlens listens there for what zlens-forward sends. http:// and
-https:// addresses of an HMC exporter or of RMF's Distributed Data Server are polled, and so are files with
-their text. Press Ctrl-C to stop.
-"""
-EXAMPLES = """\
-Examples:
-  zlens live monwrite.data
-  zlens live /data/monwrite --lake lake --keep 1d
-  zlens live forwarder://0.0.0.0:4739 --certificate receiver.pem --key receiver.key --client-ca ca.pem \\
-    --lake lake
-  zlens live https://exporter.example.com:9291/metrics --poll 30s --poll-login login --lake lake
-  zlens live https://dds.example.com:8803/metrics/m3 --poll-login login --lake lake
-  perf stat -I 60000 -a -A -x, -e CPU_CYCLES,INSTRUCTIONS 2>&1 | zlens live - --tz +01:00
-  zlens live --replay zlens-demo/zldemo.monwrite --speed 60
-"""
 OPTIONS = f"""
 SOURCE* -> sources         file, folder, device, address, or -
 --replay FILE...           replay a recording as if live (repeatable)

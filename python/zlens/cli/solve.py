@@ -1,4 +1,18 @@
-"""zlens solve: solve a model exactly."""
+"""Solve a model of the machine exactly. A scenario is a small TOML file; start from the one --example prints.
+--set changes a value for this run; without a file, its values are the scenario. --sweep solves for a range of
+values and prints a row for each. --from builds the scenario from a measured interval and prints expected and
+observed values.
+
+Examples:
+  zlens solve --list
+  zlens solve shares --example > shares.toml
+  zlens solve shares shares.toml
+  zlens solve shares shares.toml --set user.LINUX1.relative=400 --format json
+  zlens solve shares --from monwrite.data --at '2026-03-02 09:15'
+  zlens solve capacity --set from_machine=z16 --set to_machine=z17
+  zlens solve partitions --from rmf-cpu.xml --set partition.PROD.weight=500
+  zlens solve shares shares.toml --sweep user.LINUX1.relative=100:1000:100 --format html -o sweep.html
+"""
 
 from __future__ import annotations
 
@@ -11,23 +25,6 @@ from zlens.errors import QueryError
 if TYPE_CHECKING:
     from zlens.rendering.answer import Answer
 
-DESCRIPTION = """\
-Solve a model of the machine exactly. A scenario is a small TOML file; start from the one --example prints.
---set changes a value for this run; without a file, its values are the scenario. --sweep solves for a range of
-values and prints a row for each. --from builds the scenario from a measured interval and prints expected and
-observed values.
-"""
-EXAMPLES = """\
-Examples:
-  zlens solve --list
-  zlens solve shares --example > shares.toml
-  zlens solve shares shares.toml
-  zlens solve shares shares.toml --set user.LINUX1.relative=400 --format json
-  zlens solve shares --from monwrite.data --at '2026-03-02 09:15'
-  zlens solve capacity --set from_machine=z16 --set to_machine=z17
-  zlens solve partitions --from rmf-cpu.xml --set partition.PROD.weight=500
-  zlens solve shares shares.toml --sweep user.LINUX1.relative=100:1000:100 --format html -o sweep.html
-"""
 OPTIONS = f"""
 MODEL?                     name of the model: shares, ...
 SCENARIO.toml?             the scenario; - for standard input
