@@ -26,6 +26,7 @@ from zlens.cli import inputs, output
 from zlens.errors import QueryError
 
 if TYPE_CHECKING:
+    from zlens.cli.parser import CommandParser
     from zlens.compare import CompareOptions, Side, SideRun
     from zlens.inputs.problems import Problem
     from zlens.progress import Progress
@@ -57,11 +58,8 @@ _KINDS = (
 )
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    from zlens.cli.parser import CommandParser
-
-    if isinstance(parser, CommandParser):
-        parser.in_parts = True
+def configure(parser: CommandParser) -> None:
+    parser.in_parts = True
     parser.usage = "zlens compare BASE... [options] -- OTHER... [options] [-- OTHER...]"
 
 

@@ -394,14 +394,12 @@ class _Watching:
                 self._print(step)
                 # Free the sessions of the step and their open files, which are in reference cycles.
                 gc.collect()
-            elif self.live.done:
-                if not stay:
-                    return
-                if not is_reported:
+            elif self.live.done and not stay:
+                return
+            else:
+                if self.live.done and not is_reported:
                     is_reported = True
                     print_message("no more data will arrive; press Ctrl-C to stop")
-                time.sleep(_PAUSE_S)
-            else:
                 time.sleep(_PAUSE_S)
 
     def _notify(self, notifier: Notifier) -> None:

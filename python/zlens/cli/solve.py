@@ -23,6 +23,7 @@ from zlens.cli import inputs, model_output, output
 from zlens.errors import QueryError
 
 if TYPE_CHECKING:
+    from zlens.cli.parser import CommandParser
     from zlens.rendering.answer import Answer
 
 OPTIONS = f"""
@@ -38,7 +39,7 @@ SCENARIO.toml?             the scenario; - for standard input
 """
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
+def configure(parser: CommandParser) -> None:
     model_output.configure(parser, "model")
 
 

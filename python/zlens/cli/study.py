@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 from zlens.cli import model_output, output
 
 if TYPE_CHECKING:
+    from zlens.cli.parser import CommandParser
     from zlens.rendering.answer import Answer
 
 OPTIONS = f"""
@@ -32,7 +33,7 @@ RUNS.toml?      the runs; - for standard input
 """
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
+def configure(parser: CommandParser) -> None:
     model_output.configure(parser, "study")
 
 
