@@ -56,9 +56,6 @@ def run(arguments: argparse.Namespace) -> int:
     return status
 
 
-# Show -------------------------------------------------------------------------------------------
-
-
 def _show(arguments: argparse.Namespace, out: TextIO) -> int:
     from zlens.explain import layouts as describe
     from zlens.explain.names import explain
@@ -122,9 +119,6 @@ def _overview(out: TextIO) -> None:
     out.write(f"\nMonitor records\n{describe.summary()}")
 
 
-# Check ------------------------------------------------------------------------------------------
-
-
 def _check(arguments: argparse.Namespace, out: TextIO) -> int:
     from zlens import findings, reports
     from zlens.catalog import rules
@@ -153,9 +147,6 @@ def _check(arguments: argparse.Namespace, out: TextIO) -> int:
         out.write(f"{question.model}: {question.name} = {value}: {question.text}\n")
         out.write(f"    settled by: {question.closes or 'no document; an assumption of zlens'}\n")
     return 1 if errors else 0
-
-
-# Needs ------------------------------------------------------------------------------------------
 
 
 def _needs(arguments: argparse.Namespace, out: TextIO) -> int:
@@ -210,9 +201,6 @@ def _needs(arguments: argparse.Namespace, out: TextIO) -> int:
         available = missing_data.AvailableData(tables, records)
         out.write(f"\n{missing_data.format_missing(missing_data.missing_by_report(session, available))}")
     return 0
-
-
-# Import -----------------------------------------------------------------------------------------
 
 
 def _import(arguments: argparse.Namespace, out: TextIO) -> int:

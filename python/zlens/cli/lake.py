@@ -115,9 +115,6 @@ def run(arguments: argparse.Namespace) -> int:
     return status
 
 
-# Show -------------------------------------------------------------------------------------------
-
-
 def _show(arguments: argparse.Namespace, out: TextIO) -> int:
     from zlens import lake
 
@@ -208,9 +205,6 @@ def _table(out: TextIO, header: Sequence[str], rows: Sequence[Sequence[Any]]) ->
     out.writelines(f"{line}\n" for line in align_columns(cells, is_text))
 
 
-# Check ------------------------------------------------------------------------------------------
-
-
 def _check(arguments: argparse.Namespace, out: TextIO) -> int:
     from zlens import lake
     from zlens.progress import Progress, bytes_text
@@ -225,9 +219,6 @@ def _check(arguments: argparse.Namespace, out: TextIO) -> int:
     summary = f"{format_count(result.files, 'file')} of {bytes_text(result.bytes)}"
     out.write(f"{summary}: {format_count(len(result.faults), 'fault') if result.faults else 'no faults'}\n")
     return 1 if result.faults else 0
-
-
-# Forget -----------------------------------------------------------------------------------------
 
 
 def _forget(arguments: argparse.Namespace, out: TextIO) -> int:
@@ -293,9 +284,6 @@ def _time(us: int | None, *, full: bool = False) -> str:
     return f"{time:%Y-%m-%dT%H:%M:%SZ}" if full else f"{time:%Y-%m-%d %H:%M}"
 
 
-# Rollup -----------------------------------------------------------------------------------------
-
-
 def _rollup(arguments: argparse.Namespace, out: TextIO) -> int:
     from zlens import stores
     from zlens.progress import Progress, bytes_text
@@ -319,9 +307,6 @@ def _rollup(arguments: argparse.Namespace, out: TextIO) -> int:
 
         stores.rollup(arguments.lake, systems=arguments.system, progress=progress, report=report)
     return 0
-
-
-# Commit -----------------------------------------------------------------------------------------
 
 
 def _commit(arguments: argparse.Namespace, out: TextIO) -> int:

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from zlens.live.alerts import FindingAlert
     from zlens.live.feeds import Feed, FeedGroup
     from zlens.live.notifications import Notifier, Webhook
-    from zlens.live.polling import Login, PollingFeed
+    from zlens.live.polling import Login
     from zlens.live.received_files import RetentionPolicy
     from zlens.live.receiver import AccessPolicy
     from zlens.live.watch_step import WatchStep
@@ -284,38 +284,29 @@ def _login(arguments: argparse.Namespace) -> Login | None:
     return Login(name, getpass.getpass(f"Password of {name}: "))
 
 
-def _polled(arguments: argparse.Namespace) -> Callable[[str], PollingFeed]:
-    """Check the options of polling; return a function that creates a polling feed by name."""
-    from zlens.live import polling
-
-    every_s = None if arguments.poll is None else parse_duration(arguments.poll)
-    login = _login(arguments)
-
-    def poll(name: str) -> PollingFeed:
-        if name.startswith(_POLLED):
-            return polling.PollingFeed(polling.PolledAddress.parse(name, login, arguments.poll_ca), every_s)
-        return polling.PollingFeed(polling.PolledFile(name), every_s)
-
-    return poll
-
-
 def _feeds(arguments: argparse.Namespace, received: list[FeedGroup]) -> list[Feed | FeedGroup]:
     from zlens.live import feeds as sources
-    from zlens.live.polling import is_text
+    from zlens.live import polling
 
     feeds: list[Feed | FeedGroup] = [*received]
     named = [name for name in arguments.sources if not name.startswith(_FORWARDER)]
-    polled = {name for name in named if name.startswith(_POLLED) or (os.path.isfile(name) and is_text(name))}
+    polled = {
+        name for name in named if name.startswith(_POLLED) or (os.path.isfile(name) and polling.is_text(name))
+    }
     if not polled and (arguments.poll, arguments.poll_login, arguments.poll_ca) != (None, None, None):
         raise QueryError(
             "--poll, --poll-login and --poll-ca need a source that is polled",
             expected="http://..., https://... or a file with the text of an HMC exporter",
             cure="leave them out",
         )
-    poll = _polled(arguments) if polled else None
+    every_s = None if arguments.poll is None else parse_duration(arguments.poll)
+    login = _login(arguments)
     for name in named:
-        if poll is not None and name in polled:
-            feeds.append(poll(name))
+        if name.startswith(_POLLED):
+            address = polling.PolledAddress.parse(name, login, arguments.poll_ca)
+            feeds.append(polling.PollingFeed(address, every_s))
+        elif name in polled:
+            feeds.append(polling.PollingFeed(polling.PolledFile(name), every_s))
         elif name == "-":
             if sys.stdin is None or sys.stdin.isatty():
                 raise InputError("standard input is a terminal", cure="pipe data into zlens, or name a file")

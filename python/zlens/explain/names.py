@@ -124,9 +124,6 @@ def known_names() -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-# Measures
-
-
 def _leading(name: str) -> Description:
     column = next(column for column in measures.LEADING if column.name == name)
     return Description(
@@ -261,9 +258,6 @@ def _rules(name: str) -> Iterator[Description | str]:
         from zlens.explain.rules import rule_pages
 
         yield from rule_pages(name)
-
-
-# Reports
 
 
 @cache
