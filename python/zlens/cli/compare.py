@@ -27,7 +27,7 @@ from zlens.errors import QueryError
 
 if TYPE_CHECKING:
     from zlens.cli.parser import CommandParser
-    from zlens.compare import CompareOptions, Side, SideRun
+    from zlens.compare import Side, SideRun
     from zlens.inputs.problems import Problem
     from zlens.progress import Progress
 
@@ -71,6 +71,8 @@ def run(arguments: argparse.Namespace) -> int:
     if len(parts) < 2:
         raise QueryError("nothing to compare with", cure="zlens compare BASE -- OTHER")
     common = _complete(parts)
+    if common["burg"] and common["form"]:
+        raise QueryError("--burg is itself a form", cure="leave --form out")
     sides, problems = [], []
     with Progress() as progress:
         for part, name in zip(parts, _names(parts), strict=True):
@@ -78,7 +80,8 @@ def run(arguments: argparse.Namespace) -> int:
             sides.append(side)
             problems += side_problems
     form = common["format"] or "text"
-    report = compare.render(compare.compare(sides, _choice(common)), form)
+    options = compare.CompareOptions.from_values(common)
+    report = compare.render(compare.compare(sides, options), form)
     output.write(report, common["output"], form)
     return inputs.exit_status(problems, strict=common["strict"])
 
@@ -108,14 +111,6 @@ def _complete(parts: list[argparse.Namespace]) -> dict[str, Any]:
         for part in parts:
             setattr(part, name, common[name])
     return common
-
-
-def _choice(common: dict[str, Any]) -> CompareOptions:
-    from zlens.compare import CompareOptions
-
-    if common["burg"] and common["form"]:
-        raise QueryError("--burg is itself a form", cure="leave --form out")
-    return CompareOptions.from_values(common)
 
 
 def _names(parts: list[argparse.Namespace]) -> list[str]:

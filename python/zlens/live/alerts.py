@@ -27,10 +27,6 @@ class FindingAlert(Struct, frozen=True):
     since_us: int
     until_us: int | None = None
 
-    @property
-    def key(self) -> Key:
-        return _key(self.finding)
-
     def row(self) -> dict[str, Any]:
         return {**self.finding.to_row(), "since_us": self.since_us, "until_us": self.until_us}
 
