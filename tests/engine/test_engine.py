@@ -9,6 +9,7 @@ import pytest
 
 from fakes import TOD_PER_S, FakeSource, FakeTable, intervals, processors, session, system
 from zlens.catalog import measures
+from zlens.engine.results import unique_names
 from zlens.errors import QueryError
 from zlens.inputs.options import Options, parse_shift, parse_time_spec, parse_zone
 from zlens.session import session_tables
@@ -348,3 +349,7 @@ def test_time_outside_python_range_is_error(time):
     with pytest.raises(QueryError, match="not in the years 1 to 9999"):
         _ = answer.rows
     assert queried.sql(f"SELECT '{time}'::TIMESTAMP::VARCHAR AS t").rows == [(time,)]
+
+
+def test_repeated_columns_get_other_names() -> None:
+    assert unique_names(["a", "b", "a", "a_1", "a"]) == ["a", "b", "a_2", "a_1", "a_3"]

@@ -89,7 +89,7 @@ def test_values_are_those_of_sql(everything: CoreSession, pages: dict[bool, byte
 def test_cumulative_counters_are_as_recorded(sim_session: zlens.Session, pages: dict[bool, bytes]) -> None:
     """Their difference over an interval equals the time in the measure."""
     before = sim_session._core.narrow(Options(end=_second_last(sim_session._core)))
-    earlier = render(before, openmetrics=False)
+    earlier = render(before, openmetrics=False, rows=200)
     before.close()
     rows = sim_session.sql(
         "SELECT cpu_id, user_pct * seconds / 100, emulation_pct * seconds / 100 FROM cpu "
@@ -274,14 +274,16 @@ def test_exported_names_are_in_catalog(pages: dict[bool, bytes]) -> None:
 
 
 def test_exposition_without_interval_has_build_info() -> None:
-    assert {name for name, _ in samples(render(empty_session(), openmetrics=True))} == {"zlens_build_info"}
+    assert {name for name, _ in samples(render(empty_session(), openmetrics=True, rows=200))} == {
+        "zlens_build_info"
+    }
 
 
 def test_exposition_time_follows_options(demo_folder: Path) -> None:
     """With --to, the newest interval is the last one of the window; with --every, a longer one."""
     options = Options(every_s=600)
     with zlens.open(demo_folder / demo.SIM_NAME, options=options) as session:
-        page = render(session._core, openmetrics=False)
+        page = render(session._core, openmetrics=False, rows=200)
         found = _of(page, "zvm_interval_length_seconds")
         [(busy,)] = session.sql("SELECT busy_pct FROM load ORDER BY interval_end DESC LIMIT 1").rows
         assert [*found.values()] == [600]

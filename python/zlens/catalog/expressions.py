@@ -19,6 +19,7 @@ SQL would ignore it and so invent a value.
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -81,6 +82,15 @@ def quote(identifier: str) -> str:
 def literal(text: str) -> str:
     """Return a text value as SQL."""
     return "'" + text.replace("'", "''") + "'"
+
+
+def value_sql(value: object) -> str:
+    """Return a value of a column as SQL."""
+    if isinstance(value, dt.datetime):
+        return f"TIMESTAMPTZ '{value.isoformat(sep=' ')}'"
+    if value is None or isinstance(value, bool):
+        return {None: "NULL", True: "true", False: "false"}[value]
+    return repr(value) if isinstance(value, int | float) else literal(str(value))
 
 
 def _is_name(sql: str) -> bool:

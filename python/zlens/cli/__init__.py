@@ -1,4 +1,4 @@
-"""The program zlens: one module per command, each with `OPTIONS` (its arguments) and `run`.
+"""The program zlens: one module per command, with its help as docstring, `OPTIONS` and `run`.
 
 A command prints its result on standard output, everything else on standard error, and returns the exit
 status: 0 done, 1 problems with --strict, 2 no usable input or invalid arguments, 130 interrupted.

@@ -1,4 +1,14 @@
-"""zlens catalog: show and check the built-in facts; import layout packs."""
+"""\
+Show and check the catalog of record layouts and formulas, list which of IBM's monitor record pages would add
+fields for a file and which its reports need, and import such pages as a layout pack for a z/VM release.
+
+Examples:
+  zlens catalog show D0R2
+  zlens catalog show smf70_cpu
+  zlens catalog needs monwrite.data
+  zlens catalog import ~/Downloads/mon730.zip
+  zlens catalog show D4R3 --release 7.3
+"""
 
 from __future__ import annotations
 
@@ -13,18 +23,6 @@ from zlens.cli.parser import add_action
 from zlens.errors import CatalogError, QueryError
 from zlens.rendering.text_lines import with_unit, wrap_hanging
 
-DESCRIPTION = """\
-Show and check the catalog of record layouts and formulas, list which of IBM's monitor record pages would add
-fields for a file and which its reports need, and import such pages as a layout pack for a z/VM release.
-"""
-EXAMPLES = """\
-Examples:
-  zlens catalog show D0R2
-  zlens catalog show smf70_cpu
-  zlens catalog needs monwrite.data
-  zlens catalog import ~/Downloads/mon730.zip
-  zlens catalog show D4R3 --release 7.3
-"""
 OPTIONS = ""
 _SHOWN = """
 NAME?        record (D0R2, MRSYTPRP, SMF70), its table, measure or role
@@ -56,9 +54,6 @@ def run(arguments: argparse.Namespace) -> int:
     with output.open_output(None) as out:
         status: int = arguments.act(arguments, out)
     return status
-
-
-# Show -------------------------------------------------------------------------------------------
 
 
 def _show(arguments: argparse.Namespace, out: TextIO) -> int:
@@ -124,9 +119,6 @@ def _overview(out: TextIO) -> None:
     out.write(f"\nMonitor records\n{describe.summary()}")
 
 
-# Check ------------------------------------------------------------------------------------------
-
-
 def _check(arguments: argparse.Namespace, out: TextIO) -> int:
     from zlens import findings, reports
     from zlens.catalog import rules
@@ -155,9 +147,6 @@ def _check(arguments: argparse.Namespace, out: TextIO) -> int:
         out.write(f"{question.model}: {question.name} = {value}: {question.text}\n")
         out.write(f"    settled by: {question.closes or 'no document; an assumption of zlens'}\n")
     return 1 if errors else 0
-
-
-# Needs ------------------------------------------------------------------------------------------
 
 
 def _needs(arguments: argparse.Namespace, out: TextIO) -> int:
@@ -209,9 +198,6 @@ def _needs(arguments: argparse.Namespace, out: TextIO) -> int:
         available = missing_data.AvailableData(tables, records)
         out.write(f"\n{missing_data.format_missing(missing_data.missing_by_report(session, available))}")
     return 0
-
-
-# Import -----------------------------------------------------------------------------------------
 
 
 def _import(arguments: argparse.Namespace, out: TextIO) -> int:

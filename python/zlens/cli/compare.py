@@ -1,4 +1,20 @@
-"""zlens compare: compare two or more runs."""
+"""\
+Compare BASE with one or more OTHER sides, separated by --: values side by side (differences beyond the noise
+first, then those without a test, then those within the noise), the parts that make up the change in CPU time
+per transaction, and anything that makes the runs not comparable.
+
+Each INPUT of a side is a run; so is a folder, a quoted pattern, or inputs joined by a plus sign
+(run1.monwrite + run1.smf). Options that select data (--system, --from, --to, --shift, --peak,
+--throughput..., --tz, --leap, --name) apply to the side they follow. A side without such options uses those
+of BASE, and a side without inputs uses the inputs of BASE. All other options apply to every side.
+
+Examples:
+  zlens compare base.data -- other.data
+  zlens compare day.data --from 08:00 --to 10:00 -- --from 10:00 --to 12:00
+  zlens compare base1.data base2.data base3.data -- other1.data other2.data other3.data
+  zlens compare base.data --throughput base.csv -- other.data --throughput other.csv --format html -o out.html
+  zlens compare 1.data -- 2.data -- 3.data --against previous
+"""
 
 from __future__ import annotations
 
@@ -10,28 +26,11 @@ from zlens.cli import inputs, output
 from zlens.errors import QueryError
 
 if TYPE_CHECKING:
-    from zlens.compare import CompareOptions, Side, SideRun
+    from zlens.cli.parser import CommandParser
+    from zlens.compare import Side, SideRun
     from zlens.inputs.problems import Problem
     from zlens.progress import Progress
 
-DESCRIPTION = """\
-Compare BASE with one or more OTHER sides, separated by --: values side by side (differences beyond the noise
-first, then those without a test, then those within the noise), the parts that make up the change in CPU time
-per transaction, and anything that makes the runs not comparable.
-
-Each INPUT of a side is a run; so is a folder, a quoted pattern, or inputs joined by a plus sign
-(run1.monwrite + run1.smf). Options that select data (--system, --from, --to, --shift, --peak,
---throughput..., --tz, --leap, --name) apply to the side they follow. A side without such options uses those
-of BASE, and a side without inputs uses the inputs of BASE. All other options apply to every side.
-"""
-EXAMPLES = """\
-Examples:
-  zlens compare base.data -- other.data
-  zlens compare day.data --from 08:00 --to 10:00 -- --from 10:00 --to 12:00
-  zlens compare base1.data base2.data base3.data -- other1.data other2.data other3.data
-  zlens compare base.data --throughput base.csv -- other.data --throughput other.csv --format html -o out.html
-  zlens compare 1.data -- 2.data -- 3.data --against previous
-"""
 OPTIONS = f"""{inputs.ANY_INPUTS}
 comparison:
 --name NAME                  name of this side
@@ -59,11 +58,8 @@ _KINDS = (
 )
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    from zlens.cli.parser import CommandParser
-
-    if isinstance(parser, CommandParser):
-        parser.in_parts = True
+def configure(parser: CommandParser) -> None:
+    parser.in_parts = True
     parser.usage = "zlens compare BASE... [options] -- OTHER... [options] [-- OTHER...]"
 
 
@@ -75,6 +71,8 @@ def run(arguments: argparse.Namespace) -> int:
     if len(parts) < 2:
         raise QueryError("nothing to compare with", cure="zlens compare BASE -- OTHER")
     common = _complete(parts)
+    if common["burg"] and common["form"]:
+        raise QueryError("--burg is itself a form", cure="leave --form out")
     sides, problems = [], []
     with Progress() as progress:
         for part, name in zip(parts, _names(parts), strict=True):
@@ -82,7 +80,8 @@ def run(arguments: argparse.Namespace) -> int:
             sides.append(side)
             problems += side_problems
     form = common["format"] or "text"
-    report = compare.render(compare.compare(sides, _choice(common)), form)
+    options = compare.CompareOptions.from_values(common)
+    report = compare.render(compare.compare(sides, options), form)
     output.write(report, common["output"], form)
     return inputs.exit_status(problems, strict=common["strict"])
 
@@ -112,14 +111,6 @@ def _complete(parts: list[argparse.Namespace]) -> dict[str, Any]:
         for part in parts:
             setattr(part, name, common[name])
     return common
-
-
-def _choice(common: dict[str, Any]) -> CompareOptions:
-    from zlens.compare import CompareOptions
-
-    if common["burg"] and common["form"]:
-        raise QueryError("--burg is itself a form", cure="leave --form out")
-    return CompareOptions.from_values(common)
 
 
 def _names(parts: list[argparse.Namespace]) -> list[str]:

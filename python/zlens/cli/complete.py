@@ -1,17 +1,14 @@
-"""zlens complete: print completions for the shell."""
+"""Print a script that lets your shell complete commands, options and files of zlens.
+
+Examples:
+  zlens complete bash > ~/.local/share/bash-completion/completions/zlens
+  zlens complete zsh > ~/.zfunc/_zlens
+"""
 
 from __future__ import annotations
 
 import argparse
 
-DESCRIPTION = """\
-Print a script that lets your shell complete commands, options and files of zlens.
-"""
-EXAMPLES = """\
-Examples:
-  zlens complete bash > ~/.local/share/bash-completion/completions/zlens
-  zlens complete zsh > ~/.zfunc/_zlens
-"""
 OPTIONS = "SHELL {bash,zsh,tcsh}    bash, zsh or tcsh"
 
 

@@ -1,20 +1,17 @@
-"""zlens demo: write sample files and show their contents."""
+"""Write sample files into a folder and show what they contain: an hour of a z/VM system with four processors
+(MONWRITE), the RMF report and SMF records of a z/OS system on the same machine, and an hour of a z/VM system
+with multithreading on another machine. The data is synthetic: nothing in them was measured.
+
+Examples:
+  zlens demo
+  zlens demo /tmp/demo --quiet
+"""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
 
-DESCRIPTION = """\
-Write sample files into a folder and show what they contain: an hour of a z/VM system with four processors
-(MONWRITE), the RMF report and SMF records of a z/OS system on the same machine, and an hour of a z/VM system
-with multithreading on another machine. The data is synthetic: nothing in them was measured.
-"""
-EXAMPLES = """\
-Examples:
-  zlens demo
-  zlens demo /tmp/demo --quiet
-"""
 OPTIONS = """
 DIR? [zlens-demo] -> folder  folder to write into (zlens-demo)
 --seed N:int [530]           seed of the random load (530)

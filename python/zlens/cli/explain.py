@@ -1,4 +1,13 @@
-"""zlens explain: show the origin of a number."""
+"""Explain a measure or its column, a report or its column, a role, a record or a field: its meaning,
+formula, inputs and status, and why a value may be missing. With --from, show one value of a column
+with the fields, file, offset and bytes of its records.
+
+Examples:
+  zlens explain cpu.suspend_pct
+  zlens explain prclog
+  zlens explain SYTPRP_PFXUTIME
+  zlens explain cpu.user_pct --from monwrite.data --at '2026-03-02 09:15' --of cpu_id=3
+"""
 
 from __future__ import annotations
 
@@ -6,18 +15,6 @@ import argparse
 
 from zlens.errors import QueryError
 
-DESCRIPTION = """\
-Explain a measure or its column, a report or its column, a role, a record or a field: its meaning,
-formula, inputs and status, and why a value may be missing. With --from, show one value of a column
-with the fields, file, offset and bytes of its records.
-"""
-EXAMPLES = """\
-Examples:
-  zlens explain cpu.suspend_pct
-  zlens explain prclog
-  zlens explain SYTPRP_PFXUTIME
-  zlens explain cpu.user_pct --from monwrite.data --at '2026-03-02 09:15' --of cpu_id=3
-"""
 OPTIONS = """
 NAME+ -> names           measure, column, report, record, field
 --from INPUT+ -> inputs  show a value of a column with its bytes: the largest, or that of --at

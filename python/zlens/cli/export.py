@@ -1,4 +1,14 @@
-"""zlens export: write measures for other programs."""
+"""Write the measures of a lake for other programs. Repeating the command writes only days that have changed.
+
+parquet  a file for each measure, system and day
+delta    a Delta Lake table for each measure (pip install '.[delta]')
+iceberg  an Iceberg table for each measure, with a catalog next to them (pip install '.[iceberg]')
+
+Examples:
+  zlens import /data/monwrite --lake lake && zlens export measures lake --to parquet -o measures
+  zlens export measures lake --to delta -o /shared/zlens --table load --table guest
+  zlens sql -q "select userid, sum(cpu_s) from 'measures/guest/*/*.parquet' group by all"
+"""
 
 from __future__ import annotations
 
@@ -6,20 +16,6 @@ import argparse
 
 from zlens.cli import DONE, output
 from zlens.schema.plain_text import format_count, replace_controls
-
-DESCRIPTION = """\
-Write the measures of a lake for other programs. Repeating the command writes only days that have changed.
-
-parquet  a file for each measure, system and day
-delta    a Delta Lake table for each measure (pip install '.[delta]')
-iceberg  an Iceberg table for each measure, with a catalog next to them (pip install '.[iceberg]')
-"""
-EXAMPLES = """\
-Examples:
-  zlens import /data/monwrite --lake lake && zlens export measures lake --to parquet -o measures
-  zlens export measures lake --to delta -o /shared/zlens --table load --table guest
-  zlens sql -q "select userid, sum(cpu_s) from 'measures/guest/*/*.parquet' group by all"
-"""
 
 #: The formats are those of `zlens.stores.TARGETS`, which is slow to import.
 OPTIONS = """

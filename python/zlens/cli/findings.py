@@ -1,4 +1,13 @@
-"""zlens findings: check rules and print those that apply."""
+"""Check the input against the built-in rules and your own, and print those that apply, worst first. Text and
+HTML begin with the verdict on each system: what caused its findings. zlens' own rules of thumb (class
+heuristic) are checked only with --all, --class or --baseline.
+
+Examples:
+  zlens findings monwrite.data
+  zlens findings monwrite.data --shift 'Mon-Fri 08:00-17:00' --format csv -o findings.csv
+  zlens findings after.data --baseline before.data
+  zlens explain findings
+"""
 
 from __future__ import annotations
 
@@ -14,18 +23,6 @@ if TYPE_CHECKING:
     from zlens.findings import FindingsResult
     from zlens.inputs.options import Options
 
-DESCRIPTION = """\
-Check the input against the built-in rules and your own, and print those that apply, worst first. Text and
-HTML begin with the verdict on each system: what caused its findings. zlens' own rules of thumb (class
-heuristic) are checked only with --all, --class or --baseline.
-"""
-EXAMPLES = """\
-Examples:
-  zlens findings monwrite.data
-  zlens findings monwrite.data --shift 'Mon-Fri 08:00-17:00' --format csv -o findings.csv
-  zlens findings after.data --baseline before.data
-  zlens explain findings
-"""
 #: Maximum systems with a verdict.
 _MOST_VERDICTS = 20
 _CLASSES = ("ibm", "ibm-qual", "vendor", "heuristic", "unverified")

@@ -1,4 +1,17 @@
-"""zlens import: decode files into a lake."""
+"""Decode files and store their raw tables, with counter differences, as Parquet files in a folder, by table,
+system and day. A lake is an input like any other. Data already in the lake are skipped, and the order of
+imports does not matter. After an interruption, run the same command again: partial data is discarded.
+
+With --stage, nothing becomes part of a lake: each input is decoded into a folder of its own in DIR, by any
+number of processes and machines, and `zlens lake commit` joins them.
+
+Examples:
+  zlens import monwrite.data --lake lake
+  zlens import 'march/*.data' --lake lake
+  zlens import 'march/*.data' --lake s3://bucket/zlens
+  zlens import monwrite.data --stage staged && zlens lake commit lake staged
+  zlens report prclog lake --system ZVM1 --from 2026-03-02 --to 2026-03-03
+"""
 
 from __future__ import annotations
 
@@ -16,22 +29,6 @@ if TYPE_CHECKING:
     from zlens.inputs.problems import Problem
     from zlens.lake import ImportResult
 
-DESCRIPTION = """\
-Decode files and store their raw tables, with counter differences, as Parquet files in a folder, by table,
-system and day. A lake is an input like any other. Data already in the lake are skipped, and the order of
-imports does not matter. After an interruption, run the same command again: partial data is discarded.
-
-With --stage, nothing becomes part of a lake: each input is decoded into a folder of its own in DIR, by any
-number of processes and machines, and `zlens lake commit` joins them.
-"""
-EXAMPLES = """\
-Examples:
-  zlens import monwrite.data --lake lake
-  zlens import 'march/*.data' --lake lake
-  zlens import 'march/*.data' --lake s3://bucket/zlens
-  zlens import monwrite.data --stage staged && zlens lake commit lake staged
-  zlens report prclog lake --system ZVM1 --from 2026-03-02 --to 2026-03-03
-"""
 OPTIONS = inputs.INPUTS
 TARGETS = """
 --lake DIR   folder of the lake, or URL of object storage; created if missing

@@ -1,4 +1,14 @@
-"""zlens info: show the contents of the input without decoding it."""
+"""Show what the input contains, by file and system: format, machine, release, partition, time range and the
+underlying assumptions, records by type, and problems.
+
+SMF dumps compressed with gzip, ZIP or Zstandard are unpacked into TMPDIR, up to a hundred times their size or
+1 GiB, whichever is more; ZLENS_UNPACK_LIMIT=BYTES changes the limit.
+
+Examples:
+  zlens info monwrite.data
+  zlens info data/ --all
+  zlens info '2026-03-*/*.data' --format json
+"""
 
 from __future__ import annotations
 
@@ -19,19 +29,6 @@ if TYPE_CHECKING:
     from zlens.inputs.problems import Problem
     from zlens.inputs.source import InventoryRow, Source, SystemInfo
 
-DESCRIPTION = """\
-Show what the input contains, by file and system: format, machine, release, partition, time range and the
-underlying assumptions, records by type, and problems.
-
-SMF dumps compressed with gzip, ZIP or Zstandard are unpacked into TMPDIR, up to a hundred times their size or
-1 GiB, whichever is more; ZLENS_UNPACK_LIMIT=BYTES changes the limit.
-"""
-EXAMPLES = """\
-Examples:
-  zlens info monwrite.data
-  zlens info data/ --all
-  zlens info '2026-03-*/*.data' --format json
-"""
 OPTIONS = f"""{inputs.INPUTS}
 --check  decode everything, so that problems of values are listed too
 --all    every record type and every kind of problem
@@ -63,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
         with output.open_output(None, arguments.format) as out:
             if arguments.format == "json":
                 names = list(dict.fromkeys(name for entry in objects for name in entry))
-                rows.write_json(out, names, [[entry.get(name) for name in names] for entry in objects])
+                out.write(rows.json_text({name: entry.get(name) for name in names} for entry in objects))
                 inputs.print_throughput_notes(session)
             else:
                 _write(out, objects, problems, arguments)

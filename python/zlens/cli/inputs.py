@@ -138,9 +138,8 @@ def _throughput_of(values: dict[str, Any]) -> dict[str, Any]:
 
 def print_throughput_notes(session: CoreSession) -> None:
     """Print on standard error how the throughput file was read."""
-    if session.throughput is not None:
-        for line in session.throughput_notes():
-            print_message(line)
+    for line in session.throughput_notes():
+        print_message(line)
 
 
 def finish(session: CoreSession, *, strict: bool) -> int:

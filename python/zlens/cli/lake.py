@@ -1,4 +1,14 @@
-"""zlens lake: show, verify or trim a lake, commit staged inputs, compute rollups."""
+"""\
+Show the contents of a lake written by `zlens import`, verify its files against their checksums, remove data,
+join inputs that `zlens import --stage` has decoded, or store measures by hour and day.
+
+Examples:
+  zlens lake show lake --days
+  zlens lake check lake
+  zlens lake commit lake staged
+  zlens lake forget lake --system ZVM1 --to 2026-01-01
+  zlens lake rollup lake && zlens lake forget lake --raw --older-than 90d --even-if-lost unmeasured
+"""
 
 from __future__ import annotations
 
@@ -23,18 +33,6 @@ if TYPE_CHECKING:
 #: Maximum faults listed without --all.
 _MOST = 20
 
-DESCRIPTION = """\
-Show the contents of a lake written by `zlens import`, verify its files against their checksums, remove data,
-join inputs that `zlens import --stage` has decoded, or store measures by hour and day.
-"""
-EXAMPLES = """\
-Examples:
-  zlens lake show lake --days
-  zlens lake check lake
-  zlens lake commit lake staged
-  zlens lake forget lake --system ZVM1 --to 2026-01-01
-  zlens lake rollup lake && zlens lake forget lake --raw --older-than 90d --even-if-lost unmeasured
-"""
 OPTIONS = ""
 _LAKE = "LAKE    folder or URL of the lake"
 _SHOWN = f"""{_LAKE}
@@ -115,9 +113,6 @@ def run(arguments: argparse.Namespace) -> int:
     ):
         status: int = arguments.act(arguments, out)
     return status
-
-
-# Show -------------------------------------------------------------------------------------------
 
 
 def _show(arguments: argparse.Namespace, out: TextIO) -> int:
@@ -210,9 +205,6 @@ def _table(out: TextIO, header: Sequence[str], rows: Sequence[Sequence[Any]]) ->
     out.writelines(f"{line}\n" for line in align_columns(cells, is_text))
 
 
-# Check ------------------------------------------------------------------------------------------
-
-
 def _check(arguments: argparse.Namespace, out: TextIO) -> int:
     from zlens import lake
     from zlens.progress import Progress, bytes_text
@@ -227,9 +219,6 @@ def _check(arguments: argparse.Namespace, out: TextIO) -> int:
     summary = f"{format_count(result.files, 'file')} of {bytes_text(result.bytes)}"
     out.write(f"{summary}: {format_count(len(result.faults), 'fault') if result.faults else 'no faults'}\n")
     return 1 if result.faults else 0
-
-
-# Forget -----------------------------------------------------------------------------------------
 
 
 def _forget(arguments: argparse.Namespace, out: TextIO) -> int:
@@ -295,9 +284,6 @@ def _time(us: int | None, *, full: bool = False) -> str:
     return f"{time:%Y-%m-%dT%H:%M:%SZ}" if full else f"{time:%Y-%m-%d %H:%M}"
 
 
-# Rollup -----------------------------------------------------------------------------------------
-
-
 def _rollup(arguments: argparse.Namespace, out: TextIO) -> int:
     from zlens import stores
     from zlens.progress import Progress, bytes_text
@@ -321,9 +307,6 @@ def _rollup(arguments: argparse.Namespace, out: TextIO) -> int:
 
         stores.rollup(arguments.lake, systems=arguments.system, progress=progress, report=report)
     return 0
-
-
-# Commit -----------------------------------------------------------------------------------------
 
 
 def _commit(arguments: argparse.Namespace, out: TextIO) -> int:

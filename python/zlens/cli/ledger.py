@@ -1,17 +1,6 @@
-"""zlens ledger: accounts that add up, from the machine to its jobs."""
-
-from __future__ import annotations
-
-import argparse
-
-from zlens.cli import inputs, output
-from zlens.errors import QueryError
-
-DESCRIPTION = """\
-Divide what a machine used in the selected time into accounts that add up: machine, partitions, systems,
+"""Divide what a machine used in the selected time into accounts that add up: machine, partitions, systems,
 guests or service classes, jobs. Each amount is measured, solved or assumed.
-"""
-EXAMPLES = """\
+
 Examples:
   zlens ledger --list
   zlens ledger cpu monwrite.data smf.dump
@@ -20,6 +9,14 @@ Examples:
   zlens ledger cpu monwrite.data --group groups.toml --format csv -o cpu.csv
   zlens ledger energy monwrite.data scrape.prom --factors factors.toml
 """
+
+from __future__ import annotations
+
+import argparse
+
+from zlens.cli import inputs, output
+from zlens.errors import QueryError
+
 #: Subjects of an account that text and HTML show below one row.
 _TOP = 10
 OPTIONS = f"""

@@ -1,4 +1,21 @@
-"""zlens live: follow systems while they run."""
+"""Follow systems while they run, print a line for each interval that closes, and serve the web UI.
+
+SOURCE is a growing file, a folder that receives files, /dev/monreader, a named pipe, or - (standard input):
+z/VM monitor data as MONWRITE or the live stream provides it, SMF records with descriptor words, or the counts
+of perf stat -I. With forwarder://HOST:PORT, zlens listens there for what zlens-forward sends. http:// and
+https:// addresses of an HMC exporter or of RMF's Distributed Data Server are polled, and so are files with
+their text. Press Ctrl-C to stop.
+
+Examples:
+  zlens live monwrite.data
+  zlens live /data/monwrite --lake lake --keep 1d
+  zlens live forwarder://0.0.0.0:4739 --certificate receiver.pem --key receiver.key --client-ca ca.pem \\
+    --lake lake
+  zlens live https://exporter.example.com:9291/metrics --poll 30s --poll-login login --lake lake
+  zlens live https://dds.example.com:8803/metrics/m3 --poll-login login --lake lake
+  perf stat -I 60000 -a -A -x, -e CPU_CYCLES,INSTRUCTIONS 2>&1 | zlens live - --tz +01:00
+  zlens live --replay zlens-demo/zldemo.monwrite --speed 60
+"""
 
 from __future__ import annotations
 
@@ -12,6 +29,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from zlens.cli import INTERRUPTED, inputs, private_files, serve, serve_options
@@ -26,7 +44,7 @@ if TYPE_CHECKING:
     from zlens.live.alerts import FindingAlert
     from zlens.live.feeds import Feed, FeedGroup
     from zlens.live.notifications import Notifier, Webhook
-    from zlens.live.polling import Login, PollingFeed
+    from zlens.live.polling import Login
     from zlens.live.received_files import RetentionPolicy
     from zlens.live.receiver import AccessPolicy
     from zlens.live.watch_step import WatchStep
@@ -35,26 +53,6 @@ if TYPE_CHECKING:
     from zlens.server.sql_workers import SqlWorkers
     from zlens.server.workspace import Workspace
 
-DESCRIPTION = """\
-Follow systems while they run, print a line for each interval that closes, and serve the web UI.
-
-SOURCE is a growing file, a folder that receives files, /dev/monreader, a named pipe, or - (standard input):
-z/VM monitor data as MONWRITE or the live stream provides it, SMF records with descriptor words, or the counts
-of perf stat -I. With forwarder://HOST:PORT, zlens listens there for what zlens-forward sends. http:// and
-https:// addresses of an HMC exporter or of RMF's Distributed Data Server are polled, and so are files with
-their text. Press Ctrl-C to stop.
-"""
-EXAMPLES = """\
-Examples:
-  zlens live monwrite.data
-  zlens live /data/monwrite --lake lake --keep 1d
-  zlens live forwarder://0.0.0.0:4739 --certificate receiver.pem --key receiver.key --client-ca ca.pem \\
-    --lake lake
-  zlens live https://exporter.example.com:9291/metrics --poll 30s --poll-login login --lake lake
-  zlens live https://dds.example.com:8803/metrics/m3 --poll-login login --lake lake
-  perf stat -I 60000 -a -A -x, -e CPU_CYCLES,INSTRUCTIONS 2>&1 | zlens live - --tz +01:00
-  zlens live --replay zlens-demo/zldemo.monwrite --speed 60
-"""
 OPTIONS = f"""
 SOURCE* -> sources         file, folder, device, address, or -
 --replay FILE...           replay a recording as if live (repeatable)
@@ -286,47 +284,38 @@ def _login(arguments: argparse.Namespace) -> Login | None:
     return Login(name, getpass.getpass(f"Password of {name}: "))
 
 
-def _polled(arguments: argparse.Namespace) -> Callable[[str], PollingFeed]:
-    """Check the options of polling; return a function that creates a polling feed by name."""
-    from zlens.live import polling
-
-    every_s = None if arguments.poll is None else parse_duration(arguments.poll)
-    login = _login(arguments)
-
-    def poll(name: str) -> PollingFeed:
-        if name.startswith(_POLLED):
-            return polling.PollingFeed(polling.PolledAddress.parse(name, login, arguments.poll_ca), every_s)
-        return polling.PollingFeed(polling.PolledFile(name), every_s)
-
-    return poll
-
-
 def _feeds(arguments: argparse.Namespace, received: list[FeedGroup]) -> list[Feed | FeedGroup]:
     from zlens.live import feeds as sources
-    from zlens.live.polling import is_text
+    from zlens.live import polling
 
     feeds: list[Feed | FeedGroup] = [*received]
     named = [name for name in arguments.sources if not name.startswith(_FORWARDER)]
-    polled = {name for name in named if name.startswith(_POLLED) or (os.path.isfile(name) and is_text(name))}
+    polled = {
+        name for name in named if name.startswith(_POLLED) or (os.path.isfile(name) and polling.is_text(name))
+    }
     if not polled and (arguments.poll, arguments.poll_login, arguments.poll_ca) != (None, None, None):
         raise QueryError(
             "--poll, --poll-login and --poll-ca need a source that is polled",
             expected="http://..., https://... or a file with the text of an HMC exporter",
             cure="leave them out",
         )
-    poll = _polled(arguments) if polled else None
+    every_s = None if arguments.poll is None else parse_duration(arguments.poll)
+    login = _login(arguments)
     for name in named:
-        if poll is not None and name in polled:
-            feeds.append(poll(name))
+        if name.startswith(_POLLED):
+            address = polling.PolledAddress.parse(name, login, arguments.poll_ca)
+            feeds.append(polling.PollingFeed(address, every_s))
+        elif name in polled:
+            feeds.append(polling.PollingFeed(polling.PolledFile(name), every_s))
         elif name == "-":
             if sys.stdin is None or sys.stdin.isatty():
                 raise InputError("standard input is a terminal", cure="pipe data into zlens, or name a file")
             feeds.append(sources.ReaderThreadFeed("standard input", sys.stdin.fileno()))
         elif os.path.isdir(name):
             feeds.append(sources.FolderFeeds(name))
-        elif sources.is_device(name):
+        elif Path(name).is_char_device():
             feeds.append(sources.ReaderThreadFeed(name, _open(name), device=True))
-        elif sources.is_pipe(name):
+        elif Path(name).is_fifo():
             feeds.append(sources.ReaderThreadFeed(name, _open(name)))
         elif os.path.exists(name):
             feeds.append(sources.growing_file(name))
@@ -396,14 +385,12 @@ class _Watching:
                 self._print(step)
                 # Free the sessions of the step and their open files, which are in reference cycles.
                 gc.collect()
-            elif self.live.done:
-                if not stay:
-                    return
-                if not is_reported:
+            elif self.live.done and not stay:
+                return
+            else:
+                if self.live.done and not is_reported:
                     is_reported = True
                     print_message("no more data will arrive; press Ctrl-C to stop")
-                time.sleep(_PAUSE_S)
-            else:
                 time.sleep(_PAUSE_S)
 
     def _notify(self, notifier: Notifier) -> None:
@@ -463,8 +450,7 @@ def _serve(
 
     def open_workspace() -> Workspace:
         session = live.session()
-        data_workers = None if workers is None else workers.of(Published(session))
-        return Workspace(session, names, data_workers, live=True)
+        return Workspace(session, names, workers, Published(session), live=True)
 
     served = LiveWorkspace(open_workspace())
     running = RunningRequests(server.limits)

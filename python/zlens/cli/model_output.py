@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from zlens.cli import output
-from zlens.cli.parser import CommandParser
 from zlens.errors import QueryError, ScenarioError, Wording
 
 if TYPE_CHECKING:
+    from zlens.cli.parser import CommandParser
     from zlens.models.scenario import ScenarioValues
     from zlens.rendering.answer import Answer
 
@@ -37,10 +37,9 @@ def options(kind: str, file: str, example: str) -> str:
 """
 
 
-def configure(parser: argparse.ArgumentParser, kind: str) -> None:
+def configure(parser: CommandParser, kind: str) -> None:
     """Add the help on the model or study that `solve` or `study` names."""
-    if isinstance(parser, CommandParser):
-        parser.help_about = lambda arguments: _describe(parser.prog, kind, getattr(arguments, kind))
+    parser.help_about = lambda arguments: _describe(parser.prog, kind, getattr(arguments, kind))
 
 
 def _package(kind: str) -> tuple[Any, Sequence[str]]:

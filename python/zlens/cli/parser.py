@@ -80,11 +80,12 @@ class CommandParser(argparse.ArgumentParser):
         return argparse.Namespace(run=parsed[0].run, parts=parsed), []
 
     def configure(self) -> None:
-        """Import the module of this command and add its arguments."""
+        """Import the module of this command, and add its arguments and the help in its docstring."""
         if self.module is None:
             return
         module, self.module = import_module(self.module), None
-        self.description, self.epilog = module.DESCRIPTION, module.EXAMPLES
+        self.description, title, examples = str(module.__doc__).partition("Examples:\n")
+        self.epilog = title + examples
         add_arguments(self, module.OPTIONS)
         if hasattr(module, "configure"):
             module.configure(self)

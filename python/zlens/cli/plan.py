@@ -1,22 +1,7 @@
-"""zlens plan: solve a what-if for a measured interval."""
-
-from __future__ import annotations
-
-import argparse
-from typing import TYPE_CHECKING
-
-from zlens.cli import inputs, output
-from zlens.errors import QueryError
-
-if TYPE_CHECKING:
-    from zlens.rendering.answer import Answer
-
-DESCRIPTION = """\
-Read a measured interval (the busiest, or the one that contains --at), apply --set, and solve it before and
+"""Read a measured interval (the busiest, or the one that contains --at), apply --set, and solve it before and
 after. The answer marks which numbers are measured, solved or assumed. Without --set: list what can be changed
 for INPUT.
-"""
-EXAMPLES = """\
+
 Examples:
   zlens plan --list
   zlens plan monwrite.data
@@ -29,6 +14,18 @@ Examples:
   zlens plan smf.dump --set class.BATCHLO.partition=TEST --set weight=200
   zlens plan monwrite.data --set smt=on
 """
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from zlens.cli import inputs, output
+from zlens.errors import QueryError
+
+if TYPE_CHECKING:
+    from zlens.rendering.answer import Answer
+
 OPTIONS = f"""{inputs.ANY_INPUTS}
 --set KEY=VALUE...  key to change: weight=500, logical_cores=+1; may be repeated
 --list --keys       list what can be changed, each with an example

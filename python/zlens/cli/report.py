@@ -1,4 +1,14 @@
-"""zlens report: print a classic report."""
+"""Print a classic report. Reports are named by their short name or their FCX number.
+
+Examples:
+  zlens report --list
+  zlens report cpumenu monwrite.data
+  zlens report prclog monwrite.data --shift 'Mon-Fri 08:00-17:00'
+  zlens report partition rmf.xml --format csv -o partitions.csv
+  zlens report device110 monwrite.data --only 0145
+  zlens report user monwrite.data --by-time LINUX01 --every 15m
+  zlens report device monwrite.data --sort resp_ms --top 20
+"""
 
 from __future__ import annotations
 
@@ -15,17 +25,6 @@ if TYPE_CHECKING:
     from zlens.catalog.reports.menus import Menu
     from zlens.session.session import CoreSession
 
-DESCRIPTION = "Print a classic report. Reports are named by their short name or their FCX number."
-EXAMPLES = """\
-Examples:
-  zlens report --list
-  zlens report cpumenu monwrite.data
-  zlens report prclog monwrite.data --shift 'Mon-Fri 08:00-17:00'
-  zlens report partition rmf.xml --format csv -o partitions.csv
-  zlens report device110 monwrite.data --only 0145
-  zlens report user monwrite.data --by-time LINUX01 --every 15m
-  zlens report device monwrite.data --sort resp_ms --top 20
-"""
 OPTIONS = f"""
 NAME?               name of the report: prclog, fcx304, ...
 {inputs.ANY_INPUTS}

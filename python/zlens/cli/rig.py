@@ -1,4 +1,27 @@
-"""zlens rig: run scenarios with known results and compare."""
+"""Run scenarios with known results, and compare: solve each, run it, reduce its monitor data by the
+ordinary measures, and judge the differences by the scenario's own bands. SCENARIO is a file, a folder of
+files, or the name of one that zlens ships.
+
+  run    run scenarios and judge them; exit status 1 if one is not as expected
+  list   list the scenarios
+  show   show a scenario: its source, cases, expected numbers and bands
+  suite  run many scenarios at two levels: mean and deviation of the ratios of ETR and ITR, groups and
+         outliers; SCENARIO is a file of dimensions (the suite of 120 scenarios that zlens ships)
+
+Examples:
+  zlens rig list
+  zlens rig show unequal-shares
+  zlens rig run unequal-shares
+  zlens rig run --all
+  zlens rig run my-scenarios/ -o results --jobs 1
+  zlens rig run unequal-shares --runner 'command:./run-on-zvm.sh {scenario} {out}'
+  zlens rig run unequal-shares --runner files:results
+  zlens rig run unequal-shares --policy lottery.py:Lottery -o lottery
+  zlens rig run smt-ideal --uncertain 20 -o worlds
+  zlens rig suite -o levels
+  zlens rig run unequal-shares --set cp.dispatch_user=50 -o costly
+  zlens serve rig/limits/hard-1.data
+"""
 
 from __future__ import annotations
 
@@ -16,32 +39,6 @@ if TYPE_CHECKING:
     from zlens.rig.definition import RigDefinition
     from zlens.rig.runners import Runner
 
-DESCRIPTION = """\
-Run scenarios with known results, and compare: solve each, run it, reduce its monitor data by the
-ordinary measures, and judge the differences by the scenario's own bands. SCENARIO is a file, a folder of
-files, or the name of one that zlens ships.
-
-  run    run scenarios and judge them; exit status 1 if one is not as expected
-  list   list the scenarios
-  show   show a scenario: its source, cases, expected numbers and bands
-  suite  run many scenarios at two levels: mean and deviation of the ratios of ETR and ITR, groups and
-         outliers; SCENARIO is a file of dimensions (the suite of 120 scenarios that zlens ships)
-"""
-EXAMPLES = """\
-Examples:
-  zlens rig list
-  zlens rig show unequal-shares
-  zlens rig run unequal-shares
-  zlens rig run --all
-  zlens rig run my-scenarios/ -o results --jobs 1
-  zlens rig run unequal-shares --runner 'command:./run-on-zvm.sh {scenario} {out}'
-  zlens rig run unequal-shares --runner files:results
-  zlens rig run unequal-shares --policy lottery.py:Lottery -o lottery
-  zlens rig run smt-ideal --uncertain 20 -o worlds
-  zlens rig suite -o levels
-  zlens rig run unequal-shares --set cp.dispatch_user=50 -o costly
-  zlens serve rig/limits/hard-1.data
-"""
 OPTIONS = f"""
 ACTION {{run,list,show,suite}}  run, list, show or suite
 SCENARIO*                   files, folders, or names from list

@@ -1,4 +1,15 @@
-"""zlens serve: serve the web UI."""
+"""Serve the web UI for the inputs and print its address. Only this machine can reach it; with --listen other
+machines can too, if they present the printed token. Behind a proxy that authenticates users, --user-header
+replaces the token. The web UI needs no network access and reads only INPUT. Press Ctrl-C to stop.
+
+Examples:
+  zlens serve monwrite.data
+  zlens serve zvm/*.data rmf.xml --tz Europe/Berlin --open
+  zlens serve monwrite.data --listen 0.0.0.0:8017 --token-file token
+  zlens serve --rig rig
+  zlens serve lake --listen unix:/run/zlens/zlens.sock --public-url https://perf.example/zlens \\
+    --user-header X-Forwarded-User --trust-proxy unix --log requests.log
+"""
 
 from __future__ import annotations
 
@@ -31,20 +42,6 @@ _OBJECTS = 10_000
 #: takes a tenth more CPU time.
 _ALLOCATOR = ("DUCKDB_JE_MALLOC_CONF", "dirty_decay_ms:200,muzzy_decay_ms:0")
 
-DESCRIPTION = """\
-Serve the web UI for the inputs and print its address. Only this machine can reach it; with --listen other
-machines can too, if they present the printed token. Behind a proxy that authenticates users, --user-header
-replaces the token. The web UI needs no network access and reads only INPUT. Press Ctrl-C to stop.
-"""
-EXAMPLES = """\
-Examples:
-  zlens serve monwrite.data
-  zlens serve zvm/*.data rmf.xml --tz Europe/Berlin --open
-  zlens serve monwrite.data --listen 0.0.0.0:8017 --token-file token
-  zlens serve --rig rig
-  zlens serve lake --listen unix:/run/zlens/zlens.sock --public-url https://perf.example/zlens \\
-    --user-header X-Forwarded-User --trust-proxy unix --log requests.log
-"""
 OPTIONS = f"""{inputs.ANY_INPUTS}
 --rig DIR  runs of the rig, from zlens rig run -o DIR: their results, and each as an input to open
 {serve_options.OPTIONS}{inputs.SELECTING}"""
@@ -141,7 +138,7 @@ def serve_app(
 
     import uvicorn
 
-    from zlens.server.connections import AcceptErrors
+    from zlens.server.connections import accept_errors
 
     # Unlike a command, a server does not end soon, and closed sessions are reference cycles.
     gc.set_threshold(_OBJECTS, 10, 10)
@@ -150,7 +147,7 @@ def serve_app(
         """A server that cancels requests before it ends, so that they can respond."""
 
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-            asyncio.get_running_loop().set_exception_handler(AcceptErrors(complain))
+            asyncio.get_running_loop().set_exception_handler(accept_errors(complain))
             await super().startup(sockets)
 
         async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:

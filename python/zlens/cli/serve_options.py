@@ -6,7 +6,7 @@ import argparse
 import secrets
 import socket
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -96,10 +96,15 @@ class ServeOptions(Struct, frozen=True):
 @contextmanager
 def open_server(arguments: argparse.Namespace) -> Iterator[ServeOptions]:
     """Yield the options of a server, with its socket bound and its log open."""
+    from zlens.server.request_log import RequestLog
+
     public, proxy = _proxy(arguments)
     limits = _limits(arguments)
     token, printed = _token(arguments, proxy)
-    with listen_socket.open_socket(arguments) as listener, _log(arguments) as log:
+    with (
+        listen_socket.open_socket(arguments) as listener,
+        nullcontext() if arguments.log is None else closing(RequestLog(arguments.log)) as log,
+    ):
         yield ServeOptions(listener, token, printed, public, proxy, limits, log)
 
 
@@ -133,17 +138,6 @@ def _limits(arguments: argparse.Namespace) -> RequestLimits:
         raise QueryError(f"--metrics-rows {rows} is not a number of rows", expected="0 (all) or more")
     memory = int(arguments.query_memory * _GB)
     return RequestLimits(arguments.request_time, memory, arguments.user_requests, rows or None)
-
-
-@contextmanager
-def _log(arguments: argparse.Namespace) -> Iterator[RequestLog | None]:
-    if arguments.log is None:
-        yield None
-        return
-    from zlens.server.request_log import RequestLog
-
-    with closing(RequestLog(arguments.log)) as log:
-        yield log
 
 
 def _token(arguments: argparse.Namespace, proxy: Proxy | None) -> tuple[str | None, bool]:

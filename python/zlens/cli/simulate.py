@@ -1,4 +1,18 @@
-"""zlens simulate: simulate a scenario as discrete events and write its monitor data."""
+"""\
+Simulate a scenario: a machine, its partitions, CP, users and devices as discrete events. FILE receives what
+the z/VM system in it would record with MONWRITE (of several systems, FILE-NAME that of each), and
+FILE.throughput.csv its transactions. A scenario is a TOML file as for zlens solve; the model "system"
+describes a whole machine. The data is synthetic: nothing in them was measured.
+
+Examples:
+  zlens simulate --example > machine.toml
+  zlens simulate machine.toml -o machine.data
+  zlens simulate machine.toml -o machine.data --hours 8 --seed 7 --set user.DB1.relative=800
+  zlens simulate shares.toml -o shares.data --runs 10
+  zlens simulate machine.toml -o machine.data --policy lottery.py:Lottery
+  zlens simulate machine.toml --explain
+  zlens report prclog machine.data
+"""
 
 from __future__ import annotations
 
@@ -12,22 +26,6 @@ from zlens.errors import InputError, QueryError
 if TYPE_CHECKING:
     from zlens.simulation.run import PreparedScenario
 
-DESCRIPTION = """\
-Simulate a scenario: a machine, its partitions, CP, users and devices as discrete events. FILE receives what
-the z/VM system in it would record with MONWRITE (of several systems, FILE-NAME that of each), and
-FILE.throughput.csv its transactions. A scenario is a TOML file as for zlens solve; the model "system"
-describes a whole machine. The data is synthetic: nothing in them was measured.
-"""
-EXAMPLES = """\
-Examples:
-  zlens simulate --example > machine.toml
-  zlens simulate machine.toml -o machine.data
-  zlens simulate machine.toml -o machine.data --hours 8 --seed 7 --set user.DB1.relative=800
-  zlens simulate shares.toml -o shares.data --runs 10
-  zlens simulate machine.toml -o machine.data --policy lottery.py:Lottery
-  zlens simulate machine.toml --explain
-  zlens report prclog machine.data
-"""
 OPTIONS = f"""
 SCENARIO.toml?    the scenario; - for standard input
 -o --output FILE  file for the monitor records

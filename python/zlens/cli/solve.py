@@ -1,23 +1,8 @@
-"""zlens solve: solve a model exactly."""
-
-from __future__ import annotations
-
-import argparse
-from typing import TYPE_CHECKING
-
-from zlens.cli import inputs, model_output, output
-from zlens.errors import QueryError
-
-if TYPE_CHECKING:
-    from zlens.rendering.answer import Answer
-
-DESCRIPTION = """\
-Solve a model of the machine exactly. A scenario is a small TOML file; start from the one --example prints.
+"""Solve a model of the machine exactly. A scenario is a small TOML file; start from the one --example prints.
 --set changes a value for this run; without a file, its values are the scenario. --sweep solves for a range of
 values and prints a row for each. --from builds the scenario from a measured interval and prints expected and
 observed values.
-"""
-EXAMPLES = """\
+
 Examples:
   zlens solve --list
   zlens solve shares --example > shares.toml
@@ -28,6 +13,19 @@ Examples:
   zlens solve partitions --from rmf-cpu.xml --set partition.PROD.weight=500
   zlens solve shares shares.toml --sweep user.LINUX1.relative=100:1000:100 --format html -o sweep.html
 """
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from zlens.cli import inputs, model_output, output
+from zlens.errors import QueryError
+
+if TYPE_CHECKING:
+    from zlens.cli.parser import CommandParser
+    from zlens.rendering.answer import Answer
+
 OPTIONS = f"""
 MODEL?                     name of the model: shares, ...
 SCENARIO.toml?             the scenario; - for standard input
@@ -41,7 +39,7 @@ SCENARIO.toml?             the scenario; - for standard input
 """
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
+def configure(parser: CommandParser) -> None:
     model_output.configure(parser, "model")
 
 

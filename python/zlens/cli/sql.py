@@ -1,4 +1,11 @@
-"""zlens sql: run a SQL query."""
+"""Run a SQL query (DuckDB dialect) over the measures and raw tables of the input. `zlens explain TABLE`
+describes the columns of a measure; "show tables" lists all tables.
+
+Examples:
+  zlens sql monwrite.data -q "select interval_end, busy_pct from load order by busy_pct desc limit 5"
+  zlens sql rmf.xml -q "from partition where cpu_type = 'IFL'" --format csv
+  zlens sql monwrite.data -q @query.sql --format parquet -o result.parquet
+"""
 
 from __future__ import annotations
 
@@ -15,16 +22,6 @@ if TYPE_CHECKING:
     from zlens.engine.results import QueryResult
     from zlens.session.session import CoreSession
 
-DESCRIPTION = """\
-Run a SQL query (DuckDB dialect) over the measures and raw tables of the input. `zlens explain TABLE`
-describes the columns of a measure; "show tables" lists all tables.
-"""
-EXAMPLES = """\
-Examples:
-  zlens sql monwrite.data -q "select interval_end, busy_pct from load order by busy_pct desc limit 5"
-  zlens sql rmf.xml -q "from partition where cpu_type = 'IFL'" --format csv
-  zlens sql monwrite.data -q @query.sql --format parquet -o result.parquet
-"""
 OPTIONS = f"""{inputs.INPUTS}
 -q --query SQL!  the query, or @FILE to read it from a file
 --format {{table,csv,json,parquet}} [table]  output format (table); parquet needs -o

@@ -1,4 +1,17 @@
-"""zlens study: study runs of a workload."""
+"""\
+Study runs of a workload, listed in a small TOML file: each run as numbers (ETR, busy and others) or as a data
+file to measure. scaling: one workload in partitions of growing size, compared with the capability of the
+machine. regression: many workloads before and after a change. trend: a measure of all systems of a lake over
+months: percentiles by shift, growth with its uncertainty, and when a limit is met.
+
+Examples:
+  zlens study --list
+  zlens study scaling --example > runs.toml
+  zlens study scaling runs.toml
+  zlens study scaling runs.toml --as-published --format html -o scaling.html
+  zlens study regression pairs.toml
+  zlens study trend --example
+"""
 
 from __future__ import annotations
 
@@ -8,23 +21,9 @@ from typing import TYPE_CHECKING
 from zlens.cli import model_output, output
 
 if TYPE_CHECKING:
+    from zlens.cli.parser import CommandParser
     from zlens.rendering.answer import Answer
 
-DESCRIPTION = """\
-Study runs of a workload, listed in a small TOML file: each run as numbers (ETR, busy and others) or as a data
-file to measure. scaling: one workload in partitions of growing size, compared with the capability of the
-machine. regression: many workloads before and after a change. trend: a measure of all systems of a lake over
-months: percentiles by shift, growth with its uncertainty, and when a limit is met.
-"""
-EXAMPLES = """\
-Examples:
-  zlens study --list
-  zlens study scaling --example > runs.toml
-  zlens study scaling runs.toml
-  zlens study scaling runs.toml --as-published --format html -o scaling.html
-  zlens study regression pairs.toml
-  zlens study trend --example
-"""
 OPTIONS = f"""
 STUDY?          scaling, regression or trend
 RUNS.toml?      the runs; - for standard input
@@ -34,7 +33,7 @@ RUNS.toml?      the runs; - for standard input
 """
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
+def configure(parser: CommandParser) -> None:
     model_output.configure(parser, "study")
 
 

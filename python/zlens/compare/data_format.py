@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,20 +10,16 @@ from zlens.rendering import rows as out_rows
 
 
 def to_json(comparison: Comparison) -> str:
-    out = io.StringIO()
-    out_rows.write_objects(out, objects(comparison))
-    return out.getvalue()
+    return out_rows.json_text(objects(comparison))
 
 
 def to_csv(comparison: Comparison) -> str:
     """Return only the differences, because a table has one kind of rows."""
     differences = [difference for difference in objects(comparison) if difference["kind"] == "difference"]
     columns = [name for name in (differences[0] if differences else _EMPTY) if name != "kind"]
-    out = io.StringIO()
-    out_rows.write_csv(
-        out, columns, [tuple(difference[name] for name in columns) for difference in differences]
+    return out_rows.csv_text(
+        columns, [tuple(difference[name] for name in columns) for difference in differences]
     )
-    return out.getvalue()
 
 
 _EMPTY = ("system", "metric", "base", "other", "base_value", "other_value", "form", "change")

@@ -12,15 +12,19 @@ from zlens.explain.description import Description, Facts
 
 
 def listing_pages(name: str) -> Iterator[Description]:
-    """Yield descriptions of a raw table of listings, or of one of its columns."""
-    table_name, dot, column_name = name.rpartition(".")
+    """Yield the description of a raw table of listings, or of one of its columns."""
+    table_name, _, column_name = name.rpartition(".")
     known = listings.tables()
+    found = known.get(name) or known.get(table_name)
+    if found is None:
+        return
+    report = definition.load_report(found[0])
+    columns = {column.name: column for column in listings.columns(report.table(found[1]))}
+    of_report = ("Report", f"{report.name}: {report.title}")
     if name in known:
-        report = definition.load_report(known[name][0])
-        columns = listings.columns(report.table(known[name][1]))
-        shown = [column for column in columns if not column.name.endswith(listings.PRECISION_SUFFIX)]
+        shown = [each for each in columns.values() if not each.name.endswith(listings.PRECISION_SUFFIX)]
         facts: Facts = [
-            ("Report", f"{report.name}: {report.title}"),
+            of_report,
             ("Columns", [f"{column.name}: {column.text}" for column in shown]),
             (
                 "Printed",
@@ -31,24 +35,19 @@ def listing_pages(name: str) -> Iterator[Description]:
             ("Example", f"SELECT * FROM {name}"),
         ]
         yield Description(f"{name}: a table of the report {report.name}, read from listings", facts)
-    if dot and table_name in known:
-        report = definition.load_report(known[table_name][0])
-        for column in listings.columns(report.table(known[table_name][1])):
-            if column.name != column_name:
-                continue
-            precision = f"{column_name}{listings.PRECISION_SUFFIX}"
-            printed = {each.name for each in listings.columns(report.table(known[table_name][1]))}
-            facts = [
-                ("Report", f"{report.name}: {report.title}"),
-                ("Value", f"{column.type}, {column.unit}" if column.unit else column.type),
-                (
-                    "Printed",
-                    f"rounded: the value is {column_name} +- {precision}" if precision in printed else "",
-                ),
-                ("Feeds", _feeds(name)),
-                ("Source", report.source),
-            ]
-            yield Description(f"{name}: {column.text}", facts)
+    elif (column := columns.get(column_name)) is not None:
+        precision = f"{column_name}{listings.PRECISION_SUFFIX}"
+        facts = [
+            of_report,
+            ("Value", f"{column.type}, {column.unit}" if column.unit else column.type),
+            (
+                "Printed",
+                f"rounded: the value is {column_name} +- {precision}" if precision in columns else "",
+            ),
+            ("Feeds", _feeds(name)),
+            ("Source", report.source),
+        ]
+        yield Description(f"{name}: {column.text}", facts)
 
 
 def _feeds(name: str) -> list[str] | str:

@@ -54,7 +54,10 @@ def _sections(requested: str) -> Iterator[Description | str]:
     if lower.startswith("role."):
         yield from role_pages(lower.removeprefix("role."))
         return
-    yield from _report(requested)
+    if _is_report(requested):
+        from zlens.explain.reports import explain_report
+
+        yield explain_report(requested)
     if lower in measures.measure_names():
         yield describe_measure(measures.load_measure(lower))
     columns = measures.find_columns(requested) or _spread(lower)
@@ -70,7 +73,10 @@ def _sections(requested: str) -> Iterator[Description | str]:
     yield from listing_pages(lower)
     yield from counter_pages(requested)
     yield from smf_pages(lower)
-    yield from _rules(requested)
+    if lower == "findings" or rules.is_id(requested.upper()):
+        from zlens.explain.rules import rule_pages
+
+        yield from rule_pages(requested)
     yield from _command(requested)
     if lower == "caveats":
         faults = caveats.explain_lines(caveats.caveats())
@@ -122,9 +128,6 @@ def known_names() -> tuple[str, ...]:
     names += rules.names()
     names += [command.name for command in cp_commands.commands()]
     return tuple(dict.fromkeys(names))
-
-
-# Measures
 
 
 def _leading(name: str) -> Description:
@@ -256,16 +259,6 @@ def _null(table: measures.Measure, column: measures.MeasureColumn) -> str:
     return "always, so far: no known record field contains it"
 
 
-def _rules(name: str) -> Iterator[Description | str]:
-    if name.lower() == "findings" or rules.is_id(name.upper()):
-        from zlens.explain.rules import rule_pages
-
-        yield from rule_pages(name)
-
-
-# Reports
-
-
 @cache
 def _report_names() -> tuple[str, ...]:
     """Return names and numbers of all reports."""
@@ -276,13 +269,6 @@ def _report_names() -> tuple[str, ...]:
 
 def _is_report(name: str) -> bool:
     return name.lower() in map(str.lower, _report_names())
-
-
-def _report(name: str) -> Iterator[str]:
-    if _is_report(name):
-        from zlens.explain.reports import explain_report
-
-        yield explain_report(name)
 
 
 def _report_column(name: str, explained: set[str]) -> Iterator[Description]:

@@ -40,9 +40,6 @@ _PRINTED = {
 }
 
 
-# Roles
-
-
 def role_pages(name: str) -> Iterator[Description]:
     """Yield descriptions of an entity by its name, or of a role as `entity.role` or alone."""
     prefix, _, role = name.rpartition(".")
@@ -151,9 +148,6 @@ def _origin(table: str, rule: roles.RoleValue) -> list[str]:
             f"else {line}" if index == 0 else line for index, line in enumerate(_origin(table, rule.fallback))
         ]
     return lines
-
-
-# Records and fields
 
 
 def _record_of(table: str) -> str | None:
@@ -395,9 +389,6 @@ def _field(record: str, requested: str) -> Iterator[Description]:
 def _unit(name: str | None) -> str:
     unit = raw_units().get(name or "")
     return unit.text if unit else name or ""
-
-
-# Printed reports that readers parse (RMF)
 
 
 @cache

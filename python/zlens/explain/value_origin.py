@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from zlens.catalog import measures, roles
-from zlens.catalog.expressions import literal, quote
+from zlens.catalog.expressions import literal, quote, value_sql
 from zlens.compiler import role_origin
 from zlens.compiler.nodes import is_joined
 from zlens.errors import QueryError
@@ -180,7 +180,7 @@ def _find_row(
     if not table.plain:
         for sign, edge in zip((">", "<="), window, strict=True):
             if edge is not None:
-                conditions.append(f"interval_end {sign} {_literal(edge)}")
+                conditions.append(f"interval_end {sign} {value_sql(edge)}")
     names = list(dict.fromkeys([*table.row_key, "seconds", column.name, *_named(table, column)]))
     names = [name for name in names if table.column(name) is not None or name in measures.LEADING_NAMES]
     statement = (
@@ -336,11 +336,13 @@ class _Part(Struct):
             "r.interval_end",
         ]
         conditions = [f"r.system = {literal(row['system'])}", f"r.source = {literal(row['source'])}"]
-        conditions += [f"{sql[key]} IS NOT DISTINCT FROM {_literal(keys[key])}" for key in same if key in sql]
+        conditions += [
+            f"{sql[key]} IS NOT DISTINCT FROM {value_sql(keys[key])}" for key in same if key in sql
+        ]
         end = row.get("interval_end")
         if end is not None and not self.entity.lasting:
             first = end - dt.timedelta(seconds=_BEFORE * (row["seconds"] or 0) if differs else 0)
-            conditions += [f"r.interval_end >= {_literal(first)}", f"r.interval_end <= {_literal(end)}"]
+            conditions += [f"r.interval_end >= {value_sql(first)}", f"r.interval_end <= {value_sql(end)}"]
         statement = (
             f"SELECT {', '.join(selected)} {query.sql.replace(roles.ALL_TIMES_SUFFIX, '')} "
             f"WHERE {' AND '.join(conditions)}"
@@ -404,11 +406,3 @@ def _explains(difference: Any, value: Any, former: Any) -> bool:
     if not all(isinstance(number, int) for number in (difference, value, former)):
         return False
     return any((value - former) % size in (difference % size, -difference % size) for size in _SIZES)
-
-
-def _literal(value: Any) -> str:
-    if value is None:
-        return "NULL"
-    if isinstance(value, dt.datetime):
-        return f"TIMESTAMPTZ '{value.isoformat()}'"
-    return literal(value) if isinstance(value, str) else repr(value)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-
 from zlens.findings.evaluate import FindingsResult
 from zlens.findings.finding import Finding
 from zlens.rendering import rows as present
@@ -16,10 +14,8 @@ _COLUMNS = (
 
 
 def to_csv(findings: FindingsResult) -> str:
-    out = io.StringIO()
     rows = ([_cell(row[name]) for name in _COLUMNS] for row in map(Finding.to_row, findings.rows))
-    present.write_csv(out, _COLUMNS, [*rows])
-    return out.getvalue()
+    return present.csv_text(_COLUMNS, rows)
 
 
 def _cell(value: object) -> object:
@@ -27,6 +23,4 @@ def _cell(value: object) -> object:
 
 
 def to_json(findings: FindingsResult) -> str:
-    out = io.StringIO()
-    present.write_objects(out, map(Finding.to_row, findings.rows))
-    return out.getvalue()
+    return present.json_text(map(Finding.to_row, findings.rows))

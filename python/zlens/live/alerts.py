@@ -27,10 +27,6 @@ class FindingAlert(Struct, frozen=True):
     since_us: int
     until_us: int | None = None
 
-    @property
-    def key(self) -> Key:
-        return _key(self.finding)
-
     def row(self) -> dict[str, Any]:
         return {**self.finding.to_row(), "since_us": self.since_us, "until_us": self.until_us}
 
@@ -81,7 +77,8 @@ class FindingAlerts:
             if known is None:
                 opened.append(FindingAlert(finding, since_us))
             if last_us < end_us:
-                cleared.append(FindingAlert(finding, since_us, _next(last_us, ends, finding.system)))
+                later_us = [us for system, _, us in ends if system == finding.system and us > last_us]
+                cleared.append(FindingAlert(finding, since_us, min(later_us, default=last_us)))
                 self.open.pop(key, None)
             else:
                 self.open[key] = FindingAlert(finding, since_us)
@@ -95,11 +92,6 @@ class FindingAlerts:
 
 def _us(time: datetime | None, otherwise: int) -> int:
     return otherwise if time is None else to_unix_us(time)
-
-
-def _next(us: int, ends: Sequence[End], system: str) -> int:
-    """Return the end of the next interval of a system."""
-    return min((end_us for name, _, end_us in ends if name == system and end_us > us), default=us)
 
 
 def _key(finding: Finding) -> Key:

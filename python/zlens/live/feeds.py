@@ -9,7 +9,6 @@ import errno
 import os
 import queue
 import re
-import stat
 import threading
 import time
 from abc import ABC, abstractmethod
@@ -359,19 +358,3 @@ def open_recording(path: str, clock: ReplayClock) -> ReplayFeed:
         expected="one file with z/VM monitor data or SMF records",
         cure="open files of other formats with zlens serve",
     )
-
-
-def is_pipe(path: str) -> bool:
-    """Return whether a path is a named pipe."""
-    try:
-        return stat.S_ISFIFO(os.stat(path).st_mode)
-    except OSError:
-        return False
-
-
-def is_device(path: str) -> bool:
-    """Return whether a path is a character device, such as /dev/monreader."""
-    try:
-        return stat.S_ISCHR(os.stat(path).st_mode)
-    except OSError:
-        return False

@@ -36,6 +36,8 @@ MOST = 16 * 1024**2
 _WAITING = 16
 #: Its program may have stopped after this many times the usual number of polls without a new text.
 _STOPPED = 5
+#: Attempts per poll.
+_TRIES = 3
 _READ = 256 * 1024
 #: HTTP statuses after which a retry may succeed.
 _LATER = frozenset({408, 425, 429, 500, 502, 503, 504})
@@ -248,7 +250,6 @@ class PollingFeed(Feed):
     """A polled target. Its scrapes have timestamps.
 
     every_s   seconds between two polls; None: the interval of the text, else DEFAULT_INTERVAL_S
-    tries     attempts per poll
     pause_s   seconds before the second attempt, doubled before each further one
     """
 
@@ -257,14 +258,11 @@ class PollingFeed(Feed):
         place: PollTarget,
         every_s: float | None = None,
         *,
-        tries: int = 3,
         pause_s: float = 1.0,
-        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.name = place.name
-        self._place, self._tries, self._pause_s = place, tries, pause_s
+        self._place, self._pause_s = place, pause_s
         self._every_s, self._adapts = (DEFAULT_INTERVAL_S, True) if every_s is None else (every_s, False)
-        self._clock = clock
         self._handover = ThreadHandover(_WAITING, "polls")
         self._stop = threading.Event()
         #: Failed polls, and polls with an unchanged text, since the last scrape.
@@ -286,14 +284,14 @@ class PollingFeed(Feed):
         self._thread.join(self._pause_s)
 
     def _run(self) -> None:
-        due = self._clock()
+        due = time.monotonic()
         while not self._stop.is_set():
             self._poll()
             due += self._every_s
-            remaining_s = due - self._clock()
+            remaining_s = due - time.monotonic()
             if remaining_s < 0:
                 # Missed polls are skipped.
-                due = self._clock()
+                due = time.monotonic()
             elif self._stop.wait(remaining_s):
                 return
 
@@ -327,11 +325,11 @@ class PollingFeed(Feed):
         self._handover.send_or_drop(add_timestamps(text, ms), note)
 
     def _poll_once(self) -> tuple[bytes, int] | None:
-        for number in range(self._tries):
+        for number in range(_TRIES):
             try:
                 scrape = self._place.fetch()
             except PollError as missed:
-                last = number + 1 == self._tries
+                last = number + 1 == _TRIES
                 if last or not missed.again or self._stop.wait(self._pause_s * 2**number):
                     raise
                 continue

@@ -15,9 +15,10 @@ import time
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Annotated, Any, BinaryIO
 
-from msgspec import Struct, field
+import msgspec
+from msgspec import Meta, Struct, field
 from msgspec.structs import asdict, replace
 
 from zlens.errors import ReceiverError
@@ -44,13 +45,13 @@ def is_source_name(name: str) -> bool:
     return _NAME.fullmatch(name) is not None
 
 
-class DurableState(Struct):
+class DurableState(Struct, forbid_unknown_fields=True):
     """Durable state of a source."""
 
     #: monreader, file or stdin.
     kind: str = ""
     #: Next sequence number of each stream, the latest stream last.
-    streams: dict[str, int] = field(default_factory=dict)
+    streams: dict[str, Annotated[int, Meta(ge=0, lt=_MOST_SEQUENCE)]] = field(default_factory=dict)
     #: Name, number and size of the growing file; without a name, the next record starts one.
     file: str = ""
     number: int = 0
@@ -246,21 +247,14 @@ class ReceivedFiles:
     def _load(self) -> DurableState:
         path = self.folder / STATE
         try:
-            document = json.loads(path.read_bytes())
-            state = DurableState(**document)
-            if not (
-                isinstance(state.streams, dict)
-                and all(type(n) is int and 0 <= n < _MOST_SEQUENCE for n in state.streams.values())
-            ):
-                raise TypeError
-            return state
+            return msgspec.json.decode(path.read_bytes(), type=DurableState)
         except FileNotFoundError:
             numbers = [_number(path) for path in self.folder.iterdir() if _FILE.match(path.name)]
             gaps = self.folder / GAPS
             return DurableState(
                 number=max(numbers, default=0), gaps=gaps.stat().st_size if gaps.exists() else 0
             )
-        except (ValueError, TypeError):
+        except msgspec.MsgspecError:
             raise ReceiverError(
                 "the state of a received source cannot be read",
                 file=str(path),

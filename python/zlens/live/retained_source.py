@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -12,7 +11,7 @@ from zlens.inputs import record_intervals
 from zlens.inputs.identity import KnownSystem
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
-from zlens.inputs.source import FilelessSource, Interval, InventoryRow, RawTable, Source, SystemInfo
+from zlens.inputs.source import FilelessSource, Interval, RawTable, Source, SystemInfo
 from zlens.readers import recognition
 
 Intervals = Mapping[tuple[str, str], Mapping[int, Interval]]
@@ -46,7 +45,8 @@ class RetainedSource:
         self.name = source.name
         self.systems = systems
         self.tables = source.tables
-        self._source = source
+        self.paths = list(getattr(source, "paths", ()))
+        self.resets, self.inventory, self.info = source.resets, source.inventory, source.info
         self._problems = problems
 
     @classmethod
@@ -70,21 +70,8 @@ class RetainedSource:
         systems = [_with_intervals(info, intervals) for info in infos]
         return cls(NoFiles(), Parts("", {}), systems, problems)
 
-    @property
-    def paths(self) -> list[str]:
-        return list(getattr(self._source, "paths", ()))
-
     def problems(self, *, complete: bool = False) -> list[Problem]:
         return self._problems
-
-    def resets(self) -> list[tuple[str, int, str, str, str]]:
-        return self._source.resets()
-
-    def inventory(self, *, with_layouts: bool = True) -> list[InventoryRow]:
-        return self._source.inventory(with_layouts=with_layouts)
-
-    def info(self) -> list[dict[str, Any]]:
-        return self._source.info()
 
 
 class NoFiles(FilelessSource):

@@ -8,19 +8,17 @@ from __future__ import annotations
 import os
 import pickle
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from zlens.catalog.expressions import quote
-from zlens.catalog.raw_columns import RawColumn
-from zlens.catalog.session_columns import measure_columns
-from zlens.engine.connection import write_parquet
+from zlens.engine.connection import connect, write_parquet
+from zlens.engine.results import ResultStream
 from zlens.inputs.source import ArrowSource, PrecomputedTable, RawTable
-from zlens.lake.parquet_streams import ParquetStream, read_parquet_sql
+from zlens.lake.parquet_streams import read_parquet_sql
 from zlens.live.measure_store import MeasureRows
 from zlens.live.retained_source import NoFiles, Parts, RetainedSource
 from zlens.session.session import CoreSession
@@ -79,7 +77,8 @@ def opened(description: bytes, folder: str, fetch: Fetch) -> CoreSession:
 
     def read(name: str, columns: list[str], since_us: int | None) -> ArrowSource:
         path = fetch({"name": name, "columns": columns, "since_us": since_us})
-        return _File(name, measure_columns(name), path).stream(columns)
+        selected = ", ".join(map(quote, columns))
+        return ResultStream(connect(None, [path]).sql(f"SELECT {selected} FROM {read_parquet_sql([path])}"))
 
     computed: dict[str, RawTable] = {name: MeasureRows(name, read) for name in names}
     return CoreSession.from_sources(retained, options, computed=computed)
@@ -97,21 +96,3 @@ def _files(parts: Parts, copies: Path) -> list[str]:
             path = os.fspath(copy)
         paths.append(path)
     return paths
-
-
-class _File(Struct, frozen=True):
-    """Rows of a measure in a Parquet file."""
-
-    name: str
-    columns: tuple[RawColumn, ...]
-    path: str
-
-    @property
-    def paths(self) -> list[str]:
-        return [self.path]
-
-    def sql(self, columns: Sequence[str]) -> str:
-        return f"SELECT {', '.join(map(quote, columns))} FROM {read_parquet_sql(self.paths)}"
-
-    def stream(self, columns: list[str]) -> ArrowSource:
-        return ParquetStream(self, columns)

@@ -55,6 +55,7 @@ class Spool:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self.raw, self.window = folder / "raw", folder / "window"
         folder.mkdir(exist_ok=True)
         self.state = SpoolState()
         self._load()
@@ -96,14 +97,6 @@ class Spool:
     def tail(self) -> Path:
         """File with the bytes after the last cut point."""
         return self.folder / f"tail-{self.state.step}"
-
-    @property
-    def raw(self) -> Path:
-        return self.folder / "raw"
-
-    @property
-    def window(self) -> Path:
-        return self.folder / "window"
 
     @property
     def base(self) -> Path:

@@ -135,11 +135,6 @@ class Watcher:
         return not self._may_get_feeds and all(stream.done for stream in self.streams)
 
     @property
-    def _has_nothing_to_follow(self) -> bool:
-        """Whether all feeds are refused."""
-        return not self._may_get_feeds and all(stream.refused for stream in self.streams)
-
-    @property
     def _may_get_feeds(self) -> bool:
         """Whether there is a group, such as a folder, which may get new feeds."""
         return any(isinstance(feed, FeedGroup) for feed in self._feeds)
@@ -205,7 +200,7 @@ class Watcher:
                     self.blocked = reason
                     step.errors.append(reason)
                     break
-                if self._has_nothing_to_follow:
+                if not self._may_get_feeds and all(other.refused for other in self.streams):
                     raise
                 # Reported once, although every step tries again.
                 if stream.trouble != str(error):
@@ -298,7 +293,8 @@ class Watcher:
             stream.held = {
                 end for end in ends | stream.held if end[2] > cut.held_us - zones.get((end[0], end[1]), 0)
             }
-        return self._with_busy(closed)
+        busy = self.measures.values("load", "busy_pct", [interval.key for interval in closed])
+        return [replace(interval, busy_pct=busy.get(interval.key)) for interval in closed]
 
     @staticmethod
     def _names(session: CoreSession) -> list[str]:
@@ -368,10 +364,6 @@ class Watcher:
             known.append(system)
         address = stream.feed.name if isinstance(stream.feed, PollingFeed) else None
         return replace(self.options, known=tuple(known), address=address)
-
-    def _with_busy(self, closed: list[ClosedInterval]) -> list[ClosedInterval]:
-        busy = self.measures.values("load", "busy_pct", [interval.key for interval in closed])
-        return [replace(interval, busy_pct=busy.get(interval.key)) for interval in closed]
 
     def _report_problems(self, stream: LiveStream, session: CoreSession, begin: int) -> None:
         """Report the problems of the new bytes; earlier ones are already reported."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import io
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,9 +14,8 @@ from zlens.rendering.answer import Answer, Value
 
 def to_json(answer: Answer) -> str:
     """Return one object: model, title, figures, tables by key with units, assumptions and notes."""
-    out = io.StringIO()
-    out_rows.write_object(out, document(answer))
-    return out.getvalue()
+    text = json.dumps(out_rows.to_json(document(answer)), ensure_ascii=False, allow_nan=False, indent=1)
+    return f"{text}\n"
 
 
 def document(answer: Answer) -> dict[str, Any]:
@@ -61,6 +60,4 @@ def to_csv(answer: Answer) -> str:
     """Return the rows of all tables under the names of all their columns."""
     records = list(rows(answer))
     names = list(dict.fromkeys(name for record in records for name in record))
-    out = io.StringIO()
-    out_rows.write_csv(out, names, [[record.get(name) for name in names] for record in records])
-    return out.getvalue()
+    return out_rows.csv_text(names, [[record.get(name) for name in names] for record in records])

@@ -9,7 +9,6 @@ import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
-from zlens.engine.results import unique_names
 from zlens.schema.plain_text import replace_controls
 
 if TYPE_CHECKING:
@@ -74,11 +73,13 @@ def format_columns(types: Sequence[str], rows: Sequence[Sequence[Any]], show_tim
     ]
 
 
-def write_csv(out: TextIO, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    """Write RFC 4180: one header line, lines end in \\n, NULL empty, empty text "", times ISO 8601 with Z."""
-    out.write(",".join(map(_field, columns)) + "\n")
-    for row in rows:
-        out.write(",".join(_field(_plain(value)) for value in row) + "\n")
+def csv_text(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """Return RFC 4180: one header line, lines end in \\n, NULL is empty, empty text "", times ISO 8601."""
+    lines = [
+        ",".join(map(_field, columns)),
+        *(",".join(_field(_plain(value)) for value in row) for row in rows),
+    ]
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _field(value: Any) -> str:
@@ -90,25 +91,11 @@ def _field(value: Any) -> str:
     return f'"{quoted}"' if isinstance(value, str) else text
 
 
-def write_json(out: TextIO, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    """Write one array of objects; times ISO 8601 with Z, integers exact, non-finite numbers null."""
-    names = unique_names(columns)
-    write_objects(out, (dict(zip(names, row, strict=True)) for row in rows))
-
-
-def write_objects(out: TextIO, objects: Iterable[Mapping[str, Any]]) -> None:
-    """Write one array of objects; their names may differ."""
-    separator = "["
-    for item in objects:
-        plain = {name: to_json(value) for name, value in item.items()}
-        out.write(f"{separator}\n {json.dumps(plain, ensure_ascii=False, allow_nan=False)}")
-        separator = ","
-    out.write("\n]\n" if separator == "," else "[]\n")
-
-
-def write_object(out: TextIO, value: Mapping[str, Any]) -> None:
-    """Write one object, indented."""
-    out.write(json.dumps(to_json(value), ensure_ascii=False, allow_nan=False, indent=1) + "\n")
+def json_text(objects: Iterable[Mapping[str, Any]]) -> str:
+    """Return one array of objects, whose names may differ; integers are exact."""
+    lines = (json.dumps(to_json({**item}), ensure_ascii=False, allow_nan=False) for item in objects)
+    text = ",".join(f"\n {line}" for line in lines)
+    return f"[{text}\n]\n" if text else "[]\n"
 
 
 def iso(value: dt.datetime) -> str:

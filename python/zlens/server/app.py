@@ -33,7 +33,14 @@ from zlens.server.endpoints.endpoint import ROOT, Endpoint, WrongParameterError
 from zlens.server.guard import BODY, Guard, Refusal
 from zlens.server.live_updates import MAX_CLIENTS, EventStreamResponse, LiveWorkspace, ServedWorkspace
 from zlens.server.request_log import RequestLog
-from zlens.server.response_bodies import LINES, BodySender, BusyError, StreamedResponse, TooManyError
+from zlens.server.response_bodies import (
+    LINES,
+    BodySender,
+    BusyError,
+    StreamedResponse,
+    TooManyError,
+    wait_for_disconnect,
+)
 from zlens.server.running_requests import USER, RunningRequests
 from zlens.server.sql_workers import GONE, GoneError, Server, Work, WorkerResponse
 from zlens.server.workspace import Workspace
@@ -62,9 +69,8 @@ def create_app(
     """Create the application for a workspace."""
     guard, running, bodies = guard or Guard(), running or RunningRequests(), BodySender()
     served = workspace if isinstance(workspace, ServedWorkspace) else ServedWorkspace(workspace)
-    pages = metrics.MetricsPages(running.limits.rows)
     routes = [Route(path, _methods(path, served, running, bodies, guard), methods=None) for path in _paths()]
-    routes.append(Route(guards.METRICS, _metrics(served, running, bodies, pages), methods=None))
+    routes.append(Route(guards.METRICS, _metrics(served, running, bodies), methods=None))
     routes += [Route(path, _health_handler(path, served), methods=None) for path in guards.HEALTH]
     if isinstance(served, LiveWorkspace):
         routes.append(_following(served))
@@ -142,16 +148,15 @@ async def _exchange_token(endpoint: Endpoint, request: Request, guard: Guard) ->
     return response
 
 
-def _metrics(
-    served: ServedWorkspace, running: RunningRequests, bodies: BodySender, pages: metrics.MetricsPages
-) -> Any:
+def _metrics(served: ServedWorkspace, running: RunningRequests, bodies: BodySender) -> Any:
     """Return the handler of /metrics."""
     preparing: dict[bool, asyncio.Task[None]] = {}
 
     async def page(*, openmetrics: bool) -> WorkerResponse:
         def work() -> WorkerResponse:
             with served.use() as workspace:
-                return WorkerResponse(200, 0, pages.page(workspace, openmetrics=openmetrics))
+                text = metrics.page(workspace, openmetrics=openmetrics, rows=running.limits.rows)
+                return WorkerResponse(200, 0, text)
 
         return await running.run_request(None, "metrics", work, _wait_forever)
 
@@ -208,12 +213,6 @@ def _wrong_method(message: str) -> Response:
 async def _wait_forever() -> None:
     """Wait forever: a client that times out retries soon, and the response is then ready."""
     await asyncio.Event().wait()
-
-
-async def _wait_for_disconnect(request: Request) -> None:
-    """Wait until the client disconnects."""
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
 
 
 def answer_apart(workspace: Workspace, request: dict[str, Any]) -> WorkerResponse:
@@ -290,9 +289,8 @@ async def _answer(
             with served.use() as workspace:
                 if endpoint.apart and workspace.processes is not None:
                     try:
-                        return workspace.processes.run_query(
-                            {"name": endpoint.name, "parameters": parameters}
-                        )
+                        question = {"name": endpoint.name, "parameters": parameters}
+                        return workspace.processes.run_query(question, workspace.published)
                     except GoneError:
                         if workspace is served.current:
                             raise
@@ -305,7 +303,7 @@ async def _answer(
                     return respond(endpoint.answer(selected, parameters), run_workspace)
 
     return await running.run_request(
-        parameters["id"], endpoint.name, work, lambda: _wait_for_disconnect(request)
+        parameters["id"], endpoint.name, work, lambda: wait_for_disconnect(request.receive)
     )
 
 
@@ -335,7 +333,9 @@ async def _streamed(
             append(None)
 
     task = asyncio.ensure_future(
-        running.run_request(parameters["id"], endpoint.name, work, lambda: _wait_for_disconnect(request))
+        running.run_request(
+            parameters["id"], endpoint.name, work, lambda: wait_for_disconnect(request.receive)
+        )
     )
     # The request may be rejected before it starts.
     first = asyncio.ensure_future(queue.get())
@@ -535,14 +535,15 @@ class Guarded:
         finally:
             USER.reset(user_token)
             if self._log is not None:
+                method = request.method
                 self._log.write(
                     user=user,
                     peer=request.peer,
-                    method=request.method,
+                    method=method if method.isalpha() and len(method) < 10 else "?",
                     what=self._what(scope["path"]),
                     status=status,
-                    seconds=time.monotonic() - start,
-                    size=size,
+                    seconds=round(time.monotonic() - start, 3),
+                    bytes=size,
                 )
 
     async def _answer(self, request: guards.Request, scope: Scope, receive: Receive, send: Send) -> None:

@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from zlens.catalog.expressions import literal, quote
+from zlens.catalog.expressions import quote, value_sql
 from zlens.catalog.time_blocks import TimeWindow
 from zlens.errors import QueryError
 from zlens.inputs.options import parse_instant
@@ -46,7 +46,7 @@ def conditions(request: dict[str, Any], types: Mapping[str, str]) -> list[str]:
     tests += of_columns(request, types).values()
     for name, sign in (("from", ">"), ("to", "<=")):
         if request[name] is not None:
-            tests.append(f"{_time(request['table'], types)} {sign} {_literal(parse_instant(request[name]))}")
+            tests.append(f"{_time(request['table'], types)} {sign} {value_sql(parse_instant(request[name]))}")
     return tests
 
 
@@ -59,19 +59,11 @@ def _time(table: str, types: Mapping[str, str]) -> str:
 
 def is_one_of(name: str, values: Sequence[Any]) -> str:
     """Return the SQL condition that a column has one of the values."""
-    literals = [_literal(value) for value in values if value is not None]
+    literals = [value_sql(value) for value in values if value is not None]
     parts = [f"{quote(name)} IN ({', '.join(literals)})"] if literals else []
     if None in values:
         parts.append(f"{quote(name)} IS NULL")
     return f"({' OR '.join(parts)})" if parts else "false"
-
-
-def _literal(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, dt.datetime):
-        return f"TIMESTAMPTZ '{value.isoformat(sep=' ')}'"
-    return repr(value) if isinstance(value, int | float) else literal(str(value))
 
 
 def buckets(workspace: Workspace, request: dict[str, Any], max_intervals: int) -> tuple[float, float]:

@@ -93,17 +93,17 @@ def _make_room(connections: Iterable[TimeoutProtocol], most: int) -> None:
         min(waiting, key=lambda each: (each.cycle is not None, each._opened)).transport.abort()
 
 
-class AcceptErrors:
-    """Handler of errors of the event loop: reports that no connection can be accepted, once."""
+def accept_errors(report: Callable[[str], object]) -> Callable[[asyncio.AbstractEventLoop, Any], None]:
+    """Return a handler of errors of the event loop: reports that no connection can be accepted, once."""
+    is_reported = False
 
-    def __init__(self, report: Callable[[str], object]) -> None:
-        self._report = report
-        self._is_reported = False
-
-    def __call__(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    def handle(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        nonlocal is_reported
         error = context.get("exception")
         if "socket" not in context or not isinstance(error, OSError):
             loop.default_exception_handler(context)
-        elif not self._is_reported:
-            self._is_reported = True
-            self._report(f"connections cannot be accepted: {(error.strerror or str(error)).lower()}")
+        elif not is_reported:
+            is_reported = True
+            report(f"connections cannot be accepted: {(error.strerror or str(error)).lower()}")
+
+    return handle

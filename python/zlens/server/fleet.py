@@ -1,6 +1,4 @@
-"""The endpoints /fleet (all systems), /cluster (shared resources), /machine (partitions over time) and /trend
-(growth by month).
-"""
+"""The endpoints /fleet, /cluster (shared resources), /machine (partitions) and /trend (growth by month)."""
 
 from __future__ import annotations
 
@@ -65,20 +63,19 @@ def machine(workspace: Workspace, request: dict[str, Any]) -> dict[str, Any]:
         partitions = fleet.partitions(workspace.session, name, buckets.span(request))
         axis = sorted({end for partition in partitions for end, _ in partition.hours})
 
-        def row(partition: fleet.Partition) -> dict[str, Any]:
-            return {
-                "partition": partition.name,
-                "cpu_type": partition.cpu_type,
-                "mean": json_values.json_value(partition.mean),
-                "series": _series(partition.hours, axis),
-            }
-
         column = measures.load_measure(fleet.PARTITIONS).column(fleet.USED)
         return {
             "unit": column.unit if column is not None else "",
             "explain": f"{fleet.PARTITIONS}.{fleet.USED}",
             "t": [end.timestamp() for end in axis],
-            "partitions": [row(partition) for partition in partitions],
+            "partitions": [
+                {
+                    "partition": partition.name,
+                    **json_values.attributes(partition, "cpu_type", "mean"),
+                    "series": _series(partition.hours, axis),
+                }
+                for partition in partitions
+            ],
         }
 
     return _cached(workspace, ("machine", name, request["from"], request["to"]), work)

@@ -156,7 +156,11 @@ class Guard(Struct):
         if self.token is None:
             return name in ("127.0.0.1", "::1")
         # Only addresses, because a name could belong to another site.
-        return _is_address(name)
+        try:
+            ipaddress.ip_address(name)
+        except ValueError:
+            return False
+        return True
 
     def _same(self, origin: str, host: str) -> bool:
         """Return whether the origin is the web UI: at the requested host, or at the public address."""
@@ -208,11 +212,3 @@ def _name(host: str) -> str | None:
     if parts.path or parts.query or parts.fragment or "@" in host or not name:
         return None
     return name.lower()
-
-
-def _is_address(name: str) -> bool:
-    try:
-        ipaddress.ip_address(name)
-    except ValueError:
-        return False
-    return True

@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 import json
 import threading
-from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -31,10 +30,6 @@ def json_value(value: Any) -> Any:
 def attributes(value: object, *names: str) -> dict[str, Any]:
     """Return some attributes of an object by name, converted."""
     return {name: json_value(getattr(value, name)) for name in names}
-
-
-def rows(table: Iterable[Sequence[Any]]) -> list[list[Any]]:
-    return [[json_value(value) for value in row] for row in table]
 
 
 class JsonRows(Struct, frozen=True):
@@ -84,7 +79,7 @@ def answer_table(table: AnswerTable) -> dict[str, Any]:
             }
             for index, column in enumerate(table.columns)
         ],
-        "rows": rows(table.rows),
+        "rows": json_value([*table.rows]),
     }
 
 

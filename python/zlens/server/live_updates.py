@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from starlette.types import Receive, Scope, Send
 
 from zlens.server import json_values, schema
-from zlens.server.response_bodies import StreamedResponse
+from zlens.server.response_bodies import StreamedResponse, wait_for_disconnect
 from zlens.server.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -35,26 +35,18 @@ class ServedWorkspace:
     """A workspace that is served until the server ends."""
 
     def __init__(self, workspace: Workspace) -> None:
-        self._workspace = workspace
-        self._is_blocked = False
+        self.current = workspace
+        #: Whether new data cannot be stored.
+        self.is_blocked = False
         self._guard = threading.Lock()
         self._users: dict[int, int] = {}
         self._replaced: dict[int, Workspace] = {}
-
-    @property
-    def current(self) -> Workspace:
-        return self._workspace
-
-    @property
-    def is_blocked(self) -> bool:
-        """Whether new data cannot be stored."""
-        return self._is_blocked
 
     @contextmanager
     def use(self) -> Iterator[Workspace]:
         """Yield the current workspace; it stays open until the context exits, even if it is replaced."""
         with self._guard:
-            workspace = self._workspace
+            workspace = self.current
             key = id(workspace)
             self._users[key] = self._users.get(key, 0) + 1
         try:
@@ -71,7 +63,7 @@ class ServedWorkspace:
 
     def close(self) -> None:
         with self._guard:
-            workspaces, self._replaced = [*self._replaced.values(), self._workspace], {}
+            workspaces, self._replaced = [*self._replaced.values(), self.current], {}
         for workspace in workspaces:
             workspace.close()
 
@@ -97,7 +89,7 @@ class LiveWorkspace(ServedWorkspace):
     def replace(self, workspace: Workspace, event: dict[str, Any]) -> None:
         """Serve another workspace and notify all clients."""
         with self._guard:
-            previous, self._workspace = self._workspace, workspace
+            previous, self.current = self.current, workspace
             is_unused = id(previous) not in self._users
             if not is_unused:
                 self._replaced[id(previous)] = previous
@@ -110,8 +102,8 @@ class LiveWorkspace(ServedWorkspace):
 
     def block(self, is_blocked: bool) -> None:
         """Notify all clients that new data cannot be stored, or can be again."""
-        if is_blocked != self._is_blocked:
-            self._is_blocked = is_blocked
+        if is_blocked != self.is_blocked:
+            self.is_blocked = is_blocked
             self._wake()
 
     def end(self) -> None:
@@ -155,8 +147,8 @@ class LiveWorkspace(ServedWorkspace):
         try:
             yield b"retry: 2000\n\n"
             while not self._is_finished:
-                if self._is_blocked is not reported:
-                    reported = self._is_blocked
+                if self.is_blocked is not reported:
+                    reported = self.is_blocked
                     yield b"event: storage\ndata: %s\n\n" % json_values.body({"blocked": reported})
                     continue
                 if self._event is not None and self._event is not sent:
@@ -164,7 +156,7 @@ class LiveWorkspace(ServedWorkspace):
                     yield sent
                     continue
                 waiting.clear()
-                if self._event is sent and self._is_blocked is reported and not self._is_finished:
+                if self._event is sent and self.is_blocked is reported and not self._is_finished:
                     try:
                         async with asyncio.timeout(_HEARTBEAT_S):
                             await waiting.wait()
@@ -216,12 +208,8 @@ class EventStreamResponse(StreamedResponse):
         super().__init__(workspace.events(), EVENTS, _SEND_TIMEOUT_S)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        async def wait_for_disconnect() -> None:
-            while (await receive())["type"] != "http.disconnect":
-                pass
-
         sending = super().__call__(scope, receive, send)
-        tasks = {asyncio.ensure_future(wait_for_disconnect()), asyncio.ensure_future(sending)}
+        tasks = {asyncio.ensure_future(wait_for_disconnect(receive)), asyncio.ensure_future(sending)}
         try:
             await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         finally:

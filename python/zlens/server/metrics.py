@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-from typing import Any
-
-from zlens.engine import cancellation
 from zlens.exposition.render import render
 from zlens.server.workspace import Workspace
 
@@ -17,26 +13,15 @@ CONTENT_TYPES = {
 }
 
 
-class MetricsPages:
-    """The page in both formats; each is computed once for the newest intervals."""
+def page(workspace: Workspace, *, openmetrics: bool, rows: int | None) -> bytes:
+    """Return the metrics of the newest interval of each system, computed once.
 
-    def __init__(self, rows: int | None) -> None:
-        """rows: of each measure and system, the largest; None: all."""
-        self._rows = rows
-        self._lock = threading.Lock()
-        #: The newest intervals and their page, by format.
-        self._cached: dict[bool, tuple[Any, bytes]] = {}
-
-    def page(self, workspace: Workspace, *, openmetrics: bool) -> bytes:
-        """Return the metrics of the newest interval of each system."""
-        # One at a time: a second scrape waits and uses the page of the first.
-        with cancellation.hold_lock(self._lock):
-            intervals = newest(workspace)
-            cached_intervals, body = self._cached.get(openmetrics, (None, b""))
-            if cached_intervals != intervals:
-                body = render(workspace.session, openmetrics=openmetrics, rows=self._rows)
-                self._cached[openmetrics] = intervals, body
-            return body
+    rows   of each measure and system, the largest; None: all
+    """
+    return workspace.compute_once(
+        ("metrics", openmetrics),
+        lambda: render(workspace.session, openmetrics=openmetrics, rows=rows),
+    )
 
 
 def newest(workspace: Workspace) -> list[tuple[str, str, int]]:

@@ -56,10 +56,6 @@ class Peak(Struct, frozen=True):
     end: dt.datetime
     rows: Sequence[BusyInterval]
 
-    @property
-    def seconds(self) -> float:
-        return (self.end - self.start).total_seconds()
-
 
 def answer(workspace: Workspace, request: dict[str, Any]) -> dict[str, Any]:
     """Return the busiest interval of a window, the subjects that grew with it and the events around it."""
@@ -118,7 +114,9 @@ def window_changes(workspace: Workspace, request: dict[str, Any]) -> dict[str, A
     workspace.system_names(request["system"])
     settings = facts.load_peak_facts()
     window = _busiest(workspace, request)
-    if window is None or window.seconds >= sum(row.seconds for row in window.rows):
+    if window is None or (window.end - window.start).total_seconds() >= sum(
+        row.seconds for row in window.rows
+    ):
         return {"metrics": [], "groups": []}
     run = _complete_run(workspace, request["system"])
     changes = [] if run is None else metric_changes(run, compared_metrics(), (window.start, window.end))

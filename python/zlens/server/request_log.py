@@ -35,35 +35,11 @@ class RequestLog:
         if file != STDERR and os.name == "posix":
             os.chmod(file, 0o600)
 
-    def write(
-        self,
-        *,
-        user: str | None,
-        peer: str | None,
-        method: str,
-        what: str,
-        status: int | None,
-        seconds: float,
-        size: int,
-    ) -> None:
-        """Write one request.
-
-        what     path of the endpoint; "page" or "unknown" for other paths
-        status   HTTP status; None if the client disconnected before the response
-        size     bytes of the body sent
-        """
-        row = {
-            "time": dt.datetime.now(dt.UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
-            "user": user,
-            "peer": peer,
-            "method": method if method.isalpha() and len(method) < 10 else "?",
-            "what": what,
-            "status": status,
-            "seconds": round(seconds, 3),
-            "bytes": size,
-        }
-        line = json.dumps({key: value for key, value in row.items() if value is not None})
-        self._handler.handle(logging.makeLogRecord({"msg": line}))
+    def write(self, **facts: object) -> None:
+        """Write the facts of one request, except those that are None."""
+        time = dt.datetime.now(dt.UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        known = {name: value for name, value in facts.items() if value is not None}
+        self._handler.handle(logging.makeLogRecord({"msg": json.dumps({"time": time, **known})}))
 
     def close(self) -> None:
         self._handler.close()

@@ -29,6 +29,12 @@ class TooManyError(BusyError):
     """One user has too many requests in progress."""
 
 
+async def wait_for_disconnect(receive: Receive) -> None:
+    """Wait until the client disconnects."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
 class BodySender:
     """All pending bodies. Used only by the thread of the server."""
 

@@ -23,7 +23,7 @@ def answer(workspace: Workspace, request: dict[str, Any]) -> dict[str, Any]:
     return {
         "columns": result.columns,
         "types": result.types,
-        "rows": json_values.rows(rows),
+        "rows": json_values.json_value(rows),
         "more": more,
         "seconds": round(time.perf_counter() - start, 4),
     }

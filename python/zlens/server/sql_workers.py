@@ -121,10 +121,6 @@ class SqlWorkers:
             os.waitpid(self._pid, 0)
         self._temporary.remove()
 
-    def of(self, data: Published) -> ProcessesOf:
-        """Return the workers for live data."""
-        return ProcessesOf(self, data)
-
     def run_query(self, request: dict[str, Any], data: Published | None = None) -> WorkerResponse:
         """Return the response of a worker; a cancel ends it whatever it does.
 
@@ -210,19 +206,6 @@ class SqlWorkers:
                     "the process that starts SQL workers has ended", cure="start the server again"
                 ) from None
         return _SqlWorker(near, folder, self._memory, data)
-
-
-class ProcessesOf:
-    """The workers for some data; the data stay open until `close`."""
-
-    def __init__(self, workers: SqlWorkers, data: Published) -> None:
-        self._workers, self._data = workers, data
-
-    def run_query(self, request: dict[str, Any]) -> WorkerResponse:
-        return self._workers.run_query(request, self._data)
-
-    def close(self) -> None:
-        self._workers.end_idle(lambda data: data is self._data)
 
 
 class _SqlWorker:

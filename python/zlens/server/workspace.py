@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -21,8 +21,11 @@ from zlens.inputs.options import Options, parse_time_spec
 from zlens.server.precedence import Precedence
 from zlens.server.resource_pool import ResourcePool
 from zlens.server.rig_runs import RigRuns
-from zlens.server.sql_workers import ProcessesOf, SqlWorkers
+from zlens.server.sql_workers import SqlWorkers
 from zlens.session.session import CoreSession
+
+if TYPE_CHECKING:
+    from zlens.live.session_transfer import Published
 
 _T = TypeVar("_T")
 #: Maximum open narrower sessions, with the measures that they have computed.
@@ -46,6 +49,7 @@ class Workspace(Struct):
 
     inputs      names of the inputs; no other file is read
     processes   workers for SQL and scenarios of the user; None if this process runs them
+    published   the live data for these workers, which end with the workspace
     runs        runs of the rig that can be opened, if any
     live        whether data is still arriving
     precedence  of requests over work in the background
@@ -53,7 +57,8 @@ class Workspace(Struct):
 
     session: CoreSession
     inputs: Sequence[str]
-    processes: SqlWorkers | ProcessesOf | None = None
+    processes: SqlWorkers | None = None
+    published: Published | None = None
     runs: RigRuns | None = None
     live: bool = False
     precedence: Precedence = field(default_factory=Precedence)
@@ -72,7 +77,9 @@ class Workspace(Struct):
         self._opened_systems.close()
         self._narrower.close()
         self.session.close()
-        if self.processes is not None:
+        if self.processes is not None and self.published is not None:
+            self.processes.end_idle(lambda data: data is self.published)
+        elif self.processes is not None:
             self.processes.close()
 
     @property

@@ -52,7 +52,8 @@ def rounding_changes(session: CoreSession, numbers: Iterable[tuple[str, str]]) -
     for table, column in sorted(set(numbers)):
         by_table.setdefault(table, []).append(column)
     changes = []
-    for table in sorted(by_table.keys() & _printed_tables(session)):
+    printed = {name for source in session.sources if _is_printed(source) for name in source.tables}
+    for table in sorted(by_table.keys() & printed):
         available = {*session.sql(f"SELECT * FROM {quote(table)}").columns}
         columns = [column for column in by_table[table] if listings.precision_column(column) in available]
         largest = ", ".join(f"max({quote(listings.precision_column(column))})" for column in columns)
@@ -63,12 +64,6 @@ def rounding_changes(session: CoreSession, numbers: Iterable[tuple[str, str]]) -
             if precision:
                 changes += [RoundingChange(table, column, up) for up in (True, False)]
     return changes
-
-
-def _printed_tables(session: CoreSession) -> set[str]:
-    """Return raw tables with rows of printed sources."""
-    printed = (source for source in session.sources if _is_printed(source))
-    return {name for source in printed for name in source.tables}
 
 
 def _is_printed(source: Source) -> bool:

@@ -76,12 +76,12 @@ class CoreSession:
     ) -> None:
         self.options = options or Options()
         self.sources, self._found = open_inputs([os.fspath(name) for name in inputs], self.options, progress)
-        self._queries: Queries | None = None
         if self.throughput is not None:
             from zlens.session.throughput_join import check_systems
 
             check_systems(self.throughput, self.systems)
 
+    _queries: Queries | None = None
     _own_intervals: CoreSession | None = None
     _ungrouped: CoreSession | None = None
     #: Precomputed rows of measures, by name; they are read instead of compiled.
@@ -101,7 +101,7 @@ class CoreSession:
         """Return a session over open sources, with precomputed rows of measures."""
         session = cls.__new__(cls)
         session.options, session.sources, session._found = options, sources, list(found)
-        session._queries, session.computed = None, computed or {}
+        session.computed = computed or {}
         return session
 
     def __enter__(self) -> CoreSession:

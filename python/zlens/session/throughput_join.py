@@ -369,7 +369,8 @@ def describe(
         shown = ", ".join(repr(heading[:40]) for heading in throughput.unused[:8])
         lines.append(f"not used: {shown}{more}: throughput-columns says what a column is")
     if throughput.local:
-        zones = {_zone(options.tz, info) for info in systems if not info.local_time}
+        local = {f"local time of {info.system} ({info.zone()})" for info in systems if not info.local_time}
+        zones = {str(options.tz)} if local and options.tz is not None else local
         lines.append(f"its times have no zone and were read as {' and '.join(sorted(zones)) or 'nothing'}")
     place = {column.name: index for index, column in enumerate(COLUMNS)}
     matched = {tuple(row[place[name]] for name in ("system", "source", "interval_end")) for row in rows}
@@ -387,9 +388,3 @@ def describe(
 
 def _format_time(time_us: int) -> str:
     return f"{dt.datetime(1970, 1, 1) + dt.timedelta(microseconds=time_us):%Y-%m-%d %H:%M:%S}"
-
-
-def _zone(tz: dt.tzinfo | None, info: SystemInfo) -> str:
-    if tz is not None:
-        return str(tz)
-    return f"local time of {info.system} ({info.zone()})"

@@ -33,6 +33,7 @@ _WHERE = Key(
     "required values of columns: a value or a list of values",
     default={},
 )
+_SELECTION = (ANY_SYSTEM, SOURCE, _WHERE, FROM, TO)
 
 ENDPOINTS = (
     Endpoint(
@@ -93,11 +94,7 @@ ENDPOINTS = (
                 "values of the first `by` to return: the largest of the first column by mean and maximum",
                 default=None,
             ),
-            ANY_SYSTEM,
-            SOURCE,
-            _WHERE,
-            FROM,
-            TO,
+            *_SELECTION,
             Key(
                 "buckets",
                 Integer(1, 10_000),
@@ -139,11 +136,7 @@ ENDPOINTS = (
         (
             Key("table", NAME, "a measure"),
             Key("columns", ListOf(NAME, 0, 100), "its columns (all)", default=[]),
-            ANY_SYSTEM,
-            SOURCE,
-            _WHERE,
-            FROM,
-            TO,
+            *_SELECTION,
             Key("order", NAME, "a column to sort by (the time)", default=None),
             Key("descending", Boolean(), "largest first (false)", default=False),
             LIMIT,
