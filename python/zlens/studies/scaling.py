@@ -105,10 +105,10 @@ def _curve(
 
 def _fit_law(rows: list[ScaledRun]) -> usl.UslFit | None:
     points = [(float(row.scaled.run.processors), row.scaled.itr) for row in rows if row.scaled.itr]
-    sizes = [size for size, _ in points]
+    sizes = tuple(size for size, _ in points)
     if len(set(sizes)) < len(sizes):
         return None
-    fit = usl.fit(sizes, [rate for _, rate in points if rate])
+    fit = usl.fit(sizes, tuple(rate for _, rate in points if rate))
     # As many runs as parameters always fit exactly.
     return fit if fit is not None and fit.freedom > 0 else None
 
