@@ -239,7 +239,7 @@ def test_every_model_example_is_valid(name: str) -> None:
     import tomllib
 
     model = models.find(name)
-    values = tomllib.loads(model.EXAMPLE)
+    values = tomllib.loads(model.example)
     assert values["model"] == name
     answer = models.solve(name, values)
     assert answer.model == name

@@ -28,7 +28,6 @@ from zlens.inputs.unix_time import from_unix_us
 from zlens.models.constants import constant
 from zlens.models.scenario import Scenario, check_scenario, set_value
 from zlens.models.scenario_keys import key_table
-from zlens.models.system.model import SPEC
 from zlens.rendering.answer import Assumption
 from zlens.rendering.atomic_file import atomic_write, is_special_file
 from zlens.schema.validators import Key, ListOf, Spec
@@ -111,7 +110,9 @@ def prepare(
                 shared["cp"] = {**(shared["cp"] or {}), **machine["cp"], **values.get("cp", {})}
             converted = _plain({**machine, **_plain(shared)})
             # Lines of a converted scenario differ from the lines of its text.
-            machine_scenario = check_scenario(SPEC, converted, problem=replace(scenario.problem, text=None))
+            machine_scenario = check_scenario(
+                models.find("system").spec, converted, problem=replace(scenario.problem, text=None)
+            )
         lowered = lower_scenario(machine_scenario)
     except ScenarioError as error:
         error.file = error.file or file
@@ -149,7 +150,7 @@ def _plain(value: Any) -> Any:
 
 def _constants(name: str, values: Mapping[str, Any], machine_scenario: Scenario) -> Iterator[Assumption]:
     """Yield the constants that a simulation uses: those that the scenario sets, then the others."""
-    keys = (*key_table("simulation.scenario").keys, *models.find(name).SPEC.keys)
+    keys = (*key_table("simulation.scenario").keys, *models.find(name).spec.keys)
     explicit = dict(_set(keys, values))
     for constant_name, value in explicit.items():
         assumption = constant(constant_name).assumed()

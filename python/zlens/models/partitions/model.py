@@ -14,8 +14,7 @@ from zlens.catalog import processor_types
 from zlens.models.partitions import prsm, tables, zvm_limits
 from zlens.models.partitions.prsm import Claim
 from zlens.models.partitions.tables import NEGLIGIBLE, PartitionMember, Pool
-from zlens.models.scenario import Scenario, example
-from zlens.models.scenario_keys import key_table
+from zlens.models.scenario import Scenario
 from zlens.rendering.answer import Answer, AnswerFigure
 from zlens.rendering.charts import Chart, ChartSeries
 
@@ -24,8 +23,6 @@ SUMMARY = (
 )
 
 TYPES = processor_types.modeled_types()
-SPEC = key_table("partitions.scenario")
-EXAMPLE = example("partitions")
 
 
 def solve(scenario: Scenario) -> Answer:

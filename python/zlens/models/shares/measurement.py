@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from zlens.session.session import CoreSession
 
 TABLE = "guest"
+busy = interval_choice.load_busy
 #: Minimum number of idle processors for a note.
 _IDLE = 0.1
 

@@ -16,8 +16,7 @@ from msgspec import Struct
 
 from zlens.catalog import processor_types
 from zlens.models.allocation import CapGroup, group_fill
-from zlens.models.scenario import Scenario, example
-from zlens.models.scenario_keys import key_table
+from zlens.models.scenario import Scenario
 from zlens.rendering.answer import Answer, AnswerFigure
 from zlens.rendering.answer_columns import answer_table
 from zlens.rendering.charts import Chart, ChartSeries
@@ -26,8 +25,6 @@ SUMMARY = "CP shares, limits and CPU pools: entitlement, allocation and what lim
 
 TYPES = processor_types.modeled_types()
 
-SPEC = key_table("shares.scenario")
-EXAMPLE = example("shares")
 
 #: Less than this much of a processor is negligible.
 _NEGLIGIBLE = 1e-9

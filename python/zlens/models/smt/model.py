@@ -10,8 +10,7 @@ from typing import Any
 
 from zlens.catalog import processor_types
 from zlens.models.optional_numbers import difference, product, ratio
-from zlens.models.scenario import Scenario, example
-from zlens.models.scenario_keys import key_table
+from zlens.models.scenario import Scenario
 from zlens.models.smt import metrics as smt_metrics
 from zlens.models.smt import throughput as smt_throughput
 from zlens.models.smt.metrics import CoreMetrics, CpuTimes, StateTimes
@@ -29,8 +28,6 @@ _ROUNDING = 0.02
 _NEARLY_IDLE = 0.01
 #: Capacity left beyond what core busy suggests, in cores, that deserves a note.
 _SURPRISING = 0.1
-SPEC = key_table("smt.scenario")
-EXAMPLE = example("smt")
 
 
 def solve(scenario: Scenario) -> Answer:
