@@ -115,8 +115,8 @@ def test_slots_in_use() -> None:
 
 
 def test_ibm_2013_storbuf_defaults() -> None:
-    assert page_space.storbuf()["current"].percent == (300, 250, 200)
-    assert page_space.storbuf()["older"].percent == (125, 105, 95)
+    assert page_space.Storbuf.by_name()["current"].percent == (300, 250, 200)
+    assert page_space.Storbuf.by_name()["older"].percent == (125, 105, 95)
     new = solve(guest=[guest(100)], real=50.0)
     assert new.table("storbuf").column("gb") == [150, 125, 100]
     assert new.figure("overcommit") == pytest.approx(2)

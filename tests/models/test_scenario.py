@@ -227,7 +227,7 @@ def test_constants_are_complete_and_known() -> None:
 
 
 def test_every_published_number_has_its_source() -> None:
-    for name, one in published_numbers.published().items():
+    for name, one in published_numbers.PublishedNumber.by_name().items():
         assert one.model in models.MODELS, name
         assert one.status in ("verified", "verified-secondary", "linux"), name
         assert one.text, name

@@ -155,10 +155,8 @@ def page_url(page: str, release: str | None) -> str:
 
 def _allowed(layout: RecordLayout, callevel: bytes | None) -> bool:
     """Return whether the bits that a layout requires are on; bit 0 is the leftmost."""
-    for bit in layout.callevel:
-        if callevel is None or bit // 8 >= len(callevel) or not callevel[bit // 8] & (0x80 >> bit % 8):
-            return False
-    return True
+    known = callevel or b""
+    return all(bit // 8 < len(known) and known[bit // 8] & (0x80 >> bit % 8) for bit in layout.callevel)
 
 
 def _by_length(fitting: list[RecordLayout], length: int) -> list[RecordLayout]:

@@ -18,7 +18,7 @@ from msgspec.structs import asdict, replace
 
 from zlens.catalog import codes, expressions
 from zlens.catalog.raw_columns import LISTED
-from zlens.catalog.units import raw_units
+from zlens.catalog.units import RawUnit
 from zlens.errors import CatalogError
 from zlens.schema import structs
 from zlens.schema.facts import FACTS
@@ -332,9 +332,9 @@ def code_words_sql(sql: str, table: str) -> str:
 
 def scale_factor(name: str) -> float:
     """Return the factor from a raw unit to the unit of measures."""
-    if name not in raw_units():
+    if name not in RawUnit.by_name():
         raise CatalogError(f"there is no unit {name!r}", expected="one of facts/units.toml")
-    return raw_units()[name].factor
+    return RawUnit.by_name()[name].factor
 
 
 def check() -> list[str]:

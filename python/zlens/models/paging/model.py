@@ -119,7 +119,7 @@ def _fullness(scenario: Scenario, need: float | None, slots: int, answer: Answer
 
 
 def _storage(scenario: Scenario, answer: Answer) -> None:
-    defaults = page_space.storbuf()[scenario["storbuf"]]
+    defaults = page_space.Storbuf.by_name()[scenario["storbuf"]]
     each = zip(("E1", "E2", "E3"), defaults.percent, strict=True)
     rows = [(name, percent, percent / 100 * scenario["real"]) for name, percent in each]
     answer.tables.append(

@@ -11,9 +11,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from zlens.catalog import processor_types
+from zlens.models.allocation import NEGLIGIBLE
 from zlens.models.partitions import prsm, tables, zvm_limits
 from zlens.models.partitions.prsm import Claim
-from zlens.models.partitions.tables import NEGLIGIBLE, PartitionMember, Pool
+from zlens.models.partitions.tables import PartitionMember, Pool
 from zlens.models.scenario import Scenario
 from zlens.rendering.answer import Answer, AnswerFigure
 from zlens.rendering.charts import Chart, ChartSeries

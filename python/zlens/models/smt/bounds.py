@@ -15,6 +15,10 @@ from msgspec import Struct
 
 from zlens.models.optional_numbers import ratio
 
+#: Two threads never do more than twice the work of one.
+TWICE = 2.0
+#: Rounding of printed percentages can exceed 1 or 2 threads by this much.
+ROUNDING = 0.02
 #: Bounds with a smaller relative difference are the same.
 _SAME = 1e-9
 
