@@ -28,6 +28,30 @@ _COUNTER = re.compile(r"([A-Z])(\d{1,3})")
 _NUMBERED = "letter of its set and number, such as B0 or E145"
 
 
+class CpumfWeights(Struct, frozen=True):
+    """The user's numbers by generation; the catalog's numbers apply to other generations."""
+
+    rni: Mapping[str, tuple[float, ...]] = {}
+    finite: Mapping[str, tuple[float, ...]] = {}
+
+
+class FormulaPolicy(Struct, frozen=True):
+    """Formulas that the user allows, beyond those that the catalog verifies.
+
+    unverified  whether to show metrics with an unverified formula
+    weights     the user's own numbers for RNI and finite CPI
+    """
+
+    unverified: bool = False
+    weights: CpumfWeights = CpumfWeights()
+
+
+#: Default policy.
+VERIFIED_ONLY = FormulaPolicy()
+#: Generations of an input's counters, including None if one is unknown; None: any may occur.
+Present = frozenset[str | None] | None
+
+
 class Counter(Struct, frozen=True):
     number: int
     set: str

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Any
 
 from zlens.catalog import generations
-from zlens.catalog.formula_policy import CpumfWeights
+from zlens.catalog.cpumf import CpumfWeights
 from zlens.errors import InputError
 from zlens.schema import document, user_files
 

@@ -10,19 +10,18 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 from msgspec.structs import asdict, replace
 
 from zlens.catalog import codes, expressions
 from zlens.catalog.raw_columns import LISTED
-from zlens.catalog.units import RawUnit
 from zlens.errors import CatalogError
 from zlens.schema import structs
 from zlens.schema.facts import FACTS
-from zlens.schema.structs import FactTable, doc
+from zlens.schema.structs import FactTable, NamedFacts, SourcedTable, doc
 
 T = TypeVar("T", bound=FactTable)
 FOLDER = FACTS / "roles"
@@ -328,6 +327,15 @@ def code_words_sql(sql: str, table: str) -> str:
     )
     text = f"CAST({sql} AS VARCHAR)"
     return f"CASE {text} {branches} ELSE {text} END"
+
+
+class RawUnit(NamedFacts, SourcedTable, frozen=True):
+    """A unit of raw numbers."""
+
+    path: ClassVar = "units.toml"
+    factor: Annotated[float, Meta(gt=0, description="its value in the unit of measures")]
+    unit: Annotated[str, doc("the unit of measures")]
+    text: Annotated[str, doc("what it is")]
 
 
 def scale_factor(name: str) -> float:

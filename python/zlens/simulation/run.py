@@ -33,7 +33,6 @@ from zlens.rendering.atomic_file import atomic_write, is_special_file
 from zlens.schema.validators import Key, ListOf, Spec
 from zlens.simulation.custom_policy import DecisionCost, PolicyCalls, PolicySource, interruptible
 from zlens.simulation.lowering import LoweredScenario, lower_scenario
-from zlens.simulation.worker_processes import without_interrupts
 
 if TYPE_CHECKING:
     from multiprocessing.synchronize import Event
@@ -98,10 +97,10 @@ def prepare(
     for key, value in overrides.items():
         values = values if value is None else set_value(values, f"simulation.{key}", value)
     models.find(name)
-    module = simulation.find(name)
+    to_machine = simulation.find(name)
     scenario = models.prepared(name, values, file=file)
     try:
-        machine = module.machine(scenario)
+        machine = to_machine(scenario)
         machine_scenario = scenario
         if machine is not scenario.values:
             shared = {key: scenario[key] for key in ("title", "simulation", "machine", "cp")}
@@ -318,6 +317,19 @@ def _run_in_process(number: int, ready: PreparedScenario, paths: dict[str, str])
         _done[number] = seconds
 
     return _run(ready, paths, report, _stop.is_set)
+
+
+@contextmanager
+def without_interrupts() -> Iterator[None]:
+    """Block interrupts, for good in processes that are started meanwhile: their parent ends them.
+
+    A process that ignores interrupts only once it runs prints a traceback if one comes before.
+    """
+    previous = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, previous)
 
 
 def _run_parallel(
