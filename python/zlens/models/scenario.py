@@ -119,9 +119,7 @@ def read(path: str) -> ScenarioValues:
         text = user_files.read_text(path, LONGEST, "scenario", cure)
         return ScenarioValues(document.parse_toml(text, path, InputError, cure), text)
     except InputError as error:
-        raise ScenarioError(
-            error.message, file=error.file, offset=error.offset, expected=error.expected, cure=error.cure
-        ) from None
+        raise ScenarioError.of(error) from None
 
 
 def apply_setting(values: _Table, setting: str) -> _Table:

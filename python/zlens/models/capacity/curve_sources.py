@@ -96,9 +96,7 @@ def _of_file(path: str, system: str | None) -> NamedCurve:
     except ZlensError as error:
         if isinstance(error, ScenarioError):
             raise
-        raise ScenarioError(
-            error.message, file=error.file, offset=error.offset, expected=error.expected, cure=error.cure
-        ) from None
+        raise ScenarioError.of(error) from None
 
 
 def curve_of_session(session: CoreSession, system: str | None = None) -> NamedCurve:
