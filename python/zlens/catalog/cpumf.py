@@ -332,7 +332,8 @@ def _has_inputs(
     """Return whether a generation has all counters and metrics that a metric is computed from."""
     if metric.needs and not set_sizes[metric.needs]:
         return False
-    for name in (name for formula in _formulas(metric) for name in expressions.names(formula)):
+    formulas = filter(None, (metric.formula, *(variant.formula for variant in metric.variants)))
+    for name in (name for formula in formulas for name in expressions.names(formula)):
         number = number_of(name)
         if number is not None and number not in counters:
             return False
@@ -341,12 +342,6 @@ def _has_inputs(
             if referenced is None or not _has_inputs(referenced, metrics, counters, set_sizes):
                 return False
     return True
-
-
-def _formulas(metric: CpumfMetric) -> list[str]:
-    return [
-        formula for formula in (metric.formula, *(variant.formula for variant in metric.variants)) if formula
-    ]
 
 
 # RNI and finite CPI

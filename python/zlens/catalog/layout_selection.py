@@ -92,7 +92,7 @@ def select_layout(
         )
         problems.append(LayoutProblem("short", detail, 0))
     if not layout.complete:
-        known_end = _known_end(layout)
+        known_end = max((field.end for field in layout.fields), default=HEADER_LENGTH)
         if known_end < length:
             detail = f"of {_label(layout)} only the first {known_end} bytes are known"
             problems.append(LayoutProblem("long", detail, length - known_end))
@@ -325,10 +325,6 @@ def _known_bytes(layout: RecordLayout, length: int) -> int:
         if not field.reserved:
             covered.update(range(field.offset, min(field.end, length)))
     return len(covered)
-
-
-def _known_end(layout: RecordLayout) -> int:
-    return max((field.end for field in layout.fields), default=HEADER_LENGTH)
 
 
 def _label(layout: RecordLayout) -> str:

@@ -132,14 +132,6 @@ def slowdown(density: float, factor: float) -> float:
     return density / factor
 
 
-def path_factor(raw: float, base: float, density: float, factor: float) -> float | None:
-    """Return the growth of raw demand not explained by slower threads: spinning, colder caches, more work.
-
-    raw: raw demand of the run, base: work of the base run, both per transaction
-    """
-    return ratio(raw, base * slowdown(density, factor))
-
-
 def itr_ratio(etr_ratio: float, base_busy: float, busy: float) -> float | None:
     """Return ITRR: ITR = ETR / mean busy of all logical processors, relative to the base."""
     return ratio(etr_ratio * base_busy, busy)

@@ -366,7 +366,8 @@ def _compare_to_base(run: SmtRun, base: SmtRun) -> tuple[Value, ...]:
     slowing = path = None
     if run.density is not None and run.factor is not None:
         slowing = smt_bounds.slowdown(run.density or 1.0, run.factor or 1.0)
-        path = smt_bounds.path_factor(raw, base_work, run.density or 1.0, run.factor or 1.0)
+        # Growth that slower threads do not explain: spinning, colder caches, more work.
+        path = ratio(raw, base_work * slowing)
     return (
         *(run.name, etrr, smt_bounds.itr_ratio(etrr, base.says["processor_busy"], says["processor_busy"])),
         *(ratio(raw, sum(base.raw or ())), run.density),
