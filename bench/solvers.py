@@ -18,6 +18,7 @@ import bench
 
 from zlens import models
 from zlens.models import sweeps
+from zlens.models.scenario import example
 from zlens.models.shares import model as shares
 
 USERS, SCENARIOS, POOLS = 10_000, 1_000, 20
@@ -87,7 +88,7 @@ def many_users(results: bench.Results, runs: int) -> None:
 
 def many_scenarios(results: bench.Results, runs: int) -> None:
     for name in models.MODELS:
-        text = models.find(name).EXAMPLE
+        text = models.find(name).example
         given = tomllib.loads(text)
 
         def solve_all(name: str = name, given: dict[str, Any] = given) -> None:
@@ -98,7 +99,7 @@ def many_scenarios(results: bench.Results, runs: int) -> None:
         read = bench.best(10, lambda text=text: tomllib.loads(text))  # type: ignore[misc]
         ratio = f"one takes {seconds / SCENARIOS / read:.1f} times as long as reading its text"
         results.at_most(f"{SCENARIOS:,} scenarios of {name}", seconds, 5.0, ratio)
-    given = tomllib.loads(shares.EXAMPLE)
+    given = tomllib.loads(example("shares"))
     sweep = f"user.LINUX1.relative=1:{SCENARIOS}"
     seconds = bench.best(runs, lambda: sweeps.solve("shares", given, sweep))
     results.at_most(f"--sweep over {SCENARIOS:,} values, shares", seconds, 5.0, "with table and chart")

@@ -81,14 +81,13 @@ def fact_tables() -> dict[str, type]:
     from zlens.catalog.resets import ResetFile
     from zlens.catalog.rmf_listings import PrintedFacts
     from zlens.catalog.rmf_reports import RmfReport
-    from zlens.catalog.roles import RoleFile
+    from zlens.catalog.roles import RawUnit, RoleFile
     from zlens.catalog.rules import RuleKeys
     from zlens.catalog.smf import SmfCounterLayout, SmfTypes
     from zlens.catalog.smf_sections import SmfLayout
     from zlens.catalog.subjects import Subject
     from zlens.catalog.synthetic import SyntheticFile
     from zlens.catalog.sysinfo import SysinfoFacts
-    from zlens.catalog.units import RawUnit
     from zlens.catalog.user_roles import UserRole
     from zlens.catalog.zos_messages import MessageFacts
     from zlens.exposition.dashboards import DashboardFile

@@ -109,6 +109,13 @@ class ReceiverError(ZlensError):
 class ScenarioError(ZlensError):
     """A scenario of a model is invalid."""
 
+    @classmethod
+    def of(cls, error: ZlensError) -> ScenarioError:
+        """Return the error of a scenario that names the input of another error."""
+        return cls(
+            error.message, file=error.file, offset=error.offset, expected=error.expected, cure=error.cure
+        )
+
 
 class QueryError(ZlensError):
     """A query, name or option is invalid.

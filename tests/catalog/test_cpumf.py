@@ -9,8 +9,8 @@ import duckdb
 import pytest
 
 from zlens.catalog import cpumf, cpumf_formulas, cpumf_weights, expressions, generations, measures
+from zlens.catalog.cpumf import CpumfWeights, FormulaPolicy
 from zlens.catalog.cpumf_formulas import counter_formula
-from zlens.catalog.formula_policy import CpumfWeights, FormulaPolicy
 from zlens.checks import cpumf as check_cpumf
 from zlens.checks import records as check
 from zlens.errors import CatalogError, InputError

@@ -16,7 +16,7 @@ def test_processor_type_properties() -> None:
 
 @pytest.mark.parametrize("table", ["cpu_type", "rmf_cpu_type", "smf70_cpu_type"])
 def test_codes_map_to_types(table: str) -> None:
-    assert set(codes.words(table).values()) <= {*processor_types.types()}
+    assert set(codes.words(table).values()) <= {*processor_types.ProcessorType.by_name()}
 
 
 def test_system_has_threads_per_modeled_type() -> None:

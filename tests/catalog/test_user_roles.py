@@ -180,7 +180,7 @@ def test_new_pack_has_commented_role_file(tmp_path: Path, data: Path) -> None:
     say(data, example)
     (binding,) = user_roles.bindings()
     assert (binding.entity, binding.role) == ("guest", "dispatch_wait")
-    assert (binding.table, binding.line) == ("d4r3", 2)
+    assert (binding.table, binding.where) == ("d4r3", f"{data / 'roles.toml'}:2")
     imported(tmp_path)
     assert (data / "roles.toml").read_text(encoding="utf-8") == example
 

@@ -51,7 +51,7 @@ def given(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     folder = tmp_path_factory.mktemp("given")
     data = monwrite_samples.write(folder / "in.data")
     scenario = folder / "scenario.toml"
-    scenario.write_text(models.find("queueing").EXAMPLE, encoding="utf-8")
+    scenario.write_text(models.find("queueing").example, encoding="utf-8")
     lake.add([data], folder / "lake")
     return {"in": str(data), "toml": str(scenario), "lake": str(folder / "lake")}
 

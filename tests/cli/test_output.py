@@ -52,7 +52,7 @@ def test_parquet_to_pipe_is_rejected(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 def test_output_over_input_is_rejected(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     scenario = tmp_path / "s.toml"
-    scenario.write_text(models.find("queueing").EXAMPLE, encoding="utf-8")
+    scenario.write_text(models.find("queueing").example, encoding="utf-8")
     before = scenario.read_bytes()
     link = tmp_path / "link.toml"
     link.symlink_to(scenario)

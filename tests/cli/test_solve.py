@@ -99,9 +99,9 @@ def test_help_on_model(model: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert exit.value.code == 0
     out = capsys.readouterr().out
     found = models.find(model)
-    assert found.SUMMARY in out
-    assert all(f"  {line}".rstrip() in out for line in found.EXAMPLE.splitlines())
-    answer = models.solve(model, tomllib.loads(found.EXAMPLE))
+    assert found.summary in out
+    assert all(f"  {line}".rstrip() in out for line in found.example.splitlines())
+    answer = models.solve(model, tomllib.loads(found.example))
     fields = out[out.index("Answer ") :]
     for table in answer.tables:
         assert f"  {table.key}: " in fields

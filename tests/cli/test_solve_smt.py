@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from zlens.cli import main
-from zlens.models.smt import model as smt
+from zlens.models.scenario import example
 
 
 @pytest.fixture
 def scenario(tmp_path: Path) -> str:
     path = tmp_path / "smt.toml"
-    path.write_text(smt.EXAMPLE, encoding="utf-8")
+    path.write_text(example("smt"), encoding="utf-8")
     return str(path)
 
 

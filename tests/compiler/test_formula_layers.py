@@ -7,7 +7,7 @@ import re
 import pytest
 
 from zlens.catalog import measures
-from zlens.catalog.formula_policy import VERIFIED_ONLY
+from zlens.catalog.cpumf import VERIFIED_ONLY
 from zlens.compiler.formulas import Formulas, LayeredSelect
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from iterations import quick_subset
 from zlens.catalog import expressions, measures, roles, smf_sections
-from zlens.catalog.formula_policy import FormulaPolicy
+from zlens.catalog.cpumf import FormulaPolicy
 from zlens.catalog.raw_columns import FIXED
 from zlens.catalog.roles import ALL_TIMES_SUFFIX
 from zlens.compiler import nodes

@@ -22,7 +22,7 @@ from zlens.catalog import exposition, measures
 from zlens.catalog.expressions import quote
 from zlens.exposition.render import render
 from zlens.inputs.options import Options, TimeSpec, parse_time_spec, parse_zone
-from zlens.models.system.model import EXAMPLE
+from zlens.models.scenario import example
 from zlens.server.metrics import wants_openmetrics
 from zlens.session.session import CoreSession, empty_session
 
@@ -179,7 +179,7 @@ def _shown(key: object) -> str:
 @pytest.fixture(scope="module")
 def transactions(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A simulated system that records the use of users at transaction ends."""
-    values = tomllib.loads(EXAMPLE) | {"simulation": {"seconds": 180, "interval": 60}}
+    values = tomllib.loads(example("system")) | {"simulation": {"seconds": 180, "interval": 60}}
     values["partition"][0] |= {"records": "5.3", "transaction_ends": True}
     # A user that waits between short bursts ends a transaction after each.
     values["user"][2] |= {"demand": 5, "load": {"burst": 20}}

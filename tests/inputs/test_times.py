@@ -19,7 +19,7 @@ from zlens.errors import QueryError, ScenarioError
 from zlens.inputs.options import TimeSpec, parse_duration, parse_instant, parse_time_spec
 from zlens.models import prepared
 from zlens.models.interval_choice import BUSY, choose_interval
-from zlens.models.system.model import EXAMPLE
+from zlens.models.scenario import example
 from zlens.plan import planning
 from zlens.schema import toml
 from zlens.server import buckets
@@ -74,7 +74,7 @@ def by_rows(place: Workspace, text: str) -> dt.datetime:
 
 
 def by_scenario(place: Workspace, text: str) -> dt.datetime:
-    scenario = {**toml.parse(EXAMPLE), "simulation": {"start": text}}
+    scenario = {**toml.parse(example("system")), "simulation": {"start": text}}
     tod = lower_scenario(prepared("system", scenario)).scenario["start_tod"]
     return dt.datetime.fromtimestamp(_native.unix_us_from_tod(tod) / 1e6, dt.UTC)
 

@@ -9,7 +9,7 @@ import pytest
 from fakes import HEADER, MINUTE_US, START_US, FakeSource, FakeTable, system
 from smf113_rows import opened, row, values
 from zlens.catalog import cpumf, cpumf_formulas, generations
-from zlens.catalog.formula_policy import FormulaPolicy
+from zlens.catalog.cpumf import FormulaPolicy
 from zlens.catalog.raw_columns import RawColumn
 from zlens.errors import InputError
 from zlens.inputs.data_quality import find_quality_problems

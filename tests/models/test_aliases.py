@@ -14,6 +14,7 @@ from zlens import models
 from zlens.errors import ScenarioError
 from zlens.models.aliases import dasd
 from zlens.models.aliases import model as aliases
+from zlens.models.scenario import example
 from zlens.rendering.answer import Answer, by_name
 
 #: FCX108 DEVICE as printed: rate, pend, disc, conn, serv, resp, queued, busy (None if not printed).
@@ -345,7 +346,7 @@ def test_more_aliases_never_increase_response() -> None:
 
 
 def test_aliases_example_is_valid() -> None:
-    answer = models.solve("aliases", tomllib.loads(aliases.EXAMPLE))
+    answer = models.solve("aliases", tomllib.loads(example("aliases")))
     assert answer.table("uses").column("entitled") == [2, 14]
     # The published volume without an alias.
     steps = [row for row in answer.table("by_aliases").rows if row[:2] == ("LNX001", 0)]

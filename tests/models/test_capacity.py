@@ -30,7 +30,7 @@ from zlens.catalog import capacity_curves
 from zlens.cli import main
 from zlens.errors import ScenarioError
 from zlens.models import sweeps
-from zlens.models.capacity import model as capacity
+from zlens.models.scenario import example
 from zlens.rendering import answer_html, answer_text
 from zlens.rendering.answer import Answer, by_name
 
@@ -67,7 +67,7 @@ def runs(*of: tuple[int, float]) -> list[dict[str, Any]]:
 
 
 def test_capacity_example_as_published() -> None:
-    answer = solve(**tomllib.loads(capacity.EXAMPLE))
+    answer = solve(**tomllib.loads(example("capacity")))
     sizes = by_name(answer.table("sizes"))
     assert [sizes[n]["capability"] for n in (16, 32, 48, 64, 80)] == pytest.approx(
         [11.54, 20.67, 28.94, 36.99, 44.32], abs=0.0065
@@ -400,7 +400,7 @@ def test_scenario_file_paths_are_relative(tmp_path: Path, capsys: pytest.Capture
 
 def test_solve_capacity_prints_text_and_html(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "capacity.toml"
-    path.write_text(capacity.EXAMPLE, encoding="utf-8")
+    path.write_text(example("capacity"), encoding="utf-8")
     assert main(["solve", "capacity", str(path), "--set", "machine=z13-nc9"]) == 0
     text = capsys.readouterr().out
     assert "Partitions of z13 model NC9" in text

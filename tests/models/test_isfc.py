@@ -25,7 +25,7 @@ UPDATE = "z/VM Performance Update 6.2 and 6.3"
 def test_capacity_factor(speeds: list[float], factor: float, ctcs: int) -> None:
     """ISFC capacity test: each chpid has four CTC devices."""
     assert isfc.capacity_factor(speeds) == factor
-    assert len(speeds) * 4 == ctcs <= isfc.max_devices()
+    assert len(speeds) * 4 == ctcs <= isfc.MAX_DEVICES
 
 
 @pytest.mark.parametrize(

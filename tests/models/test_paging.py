@@ -15,8 +15,8 @@ from iterations import draws
 from zlens import models
 from zlens.errors import ScenarioError
 from zlens.models import sweeps
-from zlens.models.paging import model as paging
 from zlens.models.paging import page_space
+from zlens.models.scenario import example
 from zlens.rendering.answer import Answer, by_name
 
 GB = 2**30
@@ -115,8 +115,8 @@ def test_slots_in_use() -> None:
 
 
 def test_ibm_2013_storbuf_defaults() -> None:
-    assert page_space.storbuf()["current"].percent == (300, 250, 200)
-    assert page_space.storbuf()["older"].percent == (125, 105, 95)
+    assert page_space.Storbuf.by_name()["current"].percent == (300, 250, 200)
+    assert page_space.Storbuf.by_name()["older"].percent == (125, 105, 95)
     new = solve(guest=[guest(100)], real=50.0)
     assert new.table("storbuf").column("gb") == [150, 125, 100]
     assert new.figure("overcommit") == pytest.approx(2)
@@ -226,7 +226,7 @@ def test_empty_paging_scenario_is_solved() -> None:
 
 
 def test_paging_example_and_sweep() -> None:
-    scenario = tomllib.loads(paging.EXAMPLE)
+    scenario = tomllib.loads(example("paging"))
     answer = models.solve("paging", scenario)
     assert set(figures(answer)) >= {"needed", "there_is", "full", "used", "busy", "overcommit"}
     rows = sweeps.solve("paging", scenario, "guest.2.count=1:8").table("sweep")

@@ -11,8 +11,8 @@ from iterations import draws
 from zlens import models
 from zlens.errors import ScenarioError
 from zlens.models import sweeps
-from zlens.models.partitions import model as partitions
 from zlens.models.partitions import prsm
+from zlens.models.scenario import example
 from zlens.rendering import answer_text
 from zlens.rendering.answer import Answer, by_name
 
@@ -490,7 +490,7 @@ def test_any_partition_scenario_is_solved() -> None:
 
 
 def test_partitions_example_is_valid() -> None:
-    answer = models.solve("partitions", tomllib.loads(partitions.EXAMPLE))
+    answer = models.solve("partitions", tomllib.loads(example("partitions")))
     rows = by_name(answer.table("partitions"))
     assert rows["TEST"]["bound_by"] == "group NONPROD"
     assert rows["ZVM5"]["allocation"] == 20

@@ -12,8 +12,8 @@ import pytest
 from iterations import draws
 from zlens import models
 from zlens.errors import ScenarioError
-from zlens.models.queueing import model as queueing
 from zlens.models.queueing import queues
+from zlens.models.scenario import example
 from zlens.rendering.answer import by_name
 
 
@@ -161,7 +161,7 @@ def solved(**scenario: Any) -> models.Answer:
 
 
 def test_queueing_example() -> None:
-    answer = models.solve("queueing", tomllib.loads(queueing.EXAMPLE))
+    answer = models.solve("queueing", tomllib.loads(example("queueing")))
     # N = X (R + Z), and busy = X D.
     throughput, response = answer.figure("throughput") or 0.0, answer.figure("response") or 0.0
     assert throughput * (response + 10) == pytest.approx(40)

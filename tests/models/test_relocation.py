@@ -15,7 +15,7 @@ from zlens.cli import main
 from zlens.errors import ScenarioError
 from zlens.models import sweeps
 from zlens.models.constants import open_questions
-from zlens.models.relocation import model as relocation
+from zlens.models.scenario import example
 from zlens.rendering import answer_html, answer_text
 from zlens.rendering.answer import Answer, by_name
 
@@ -340,7 +340,7 @@ def test_guest_without_touched_pages_takes_no_time(pattern: str, at_once: int) -
 
 
 def test_relocation_example_is_valid() -> None:
-    answer = models.solve("relocation", tomllib.loads(relocation.EXAMPLE))
+    answer = models.solve("relocation", tomllib.loads(example("relocation")))
     assert answer.figure("capacity_factor") == 8
     assert answer.table("relocations").column("end") == ["completed", "completed"]
     assert answer.table("chpids").column("written") == [4, 3]

@@ -227,7 +227,7 @@ def test_constants_are_complete_and_known() -> None:
 
 
 def test_every_published_number_has_its_source() -> None:
-    for name, one in published_numbers.published().items():
+    for name, one in published_numbers.PublishedNumber.by_name().items():
         assert one.model in models.MODELS, name
         assert one.status in ("verified", "verified-secondary", "linux"), name
         assert one.text, name
@@ -239,7 +239,7 @@ def test_every_model_example_is_valid(name: str) -> None:
     import tomllib
 
     model = models.find(name)
-    values = tomllib.loads(model.EXAMPLE)
+    values = tomllib.loads(model.example)
     assert values["model"] == name
     answer = models.solve(name, values)
     assert answer.model == name

@@ -9,7 +9,7 @@ import pytest
 from zlens import models
 from zlens.errors import ScenarioError
 from zlens.models import scenario, sweeps
-from zlens.models.shares import model as shares
+from zlens.models.scenario import example
 from zlens.rendering.answer import Answer, by_name
 from zlens.simulation import run
 
@@ -272,7 +272,7 @@ def test_shares_list_only_used_assumptions() -> None:
 def test_shares_example_is_valid() -> None:
     import tomllib
 
-    answer = models.solve("shares", tomllib.loads(shares.EXAMPLE))
+    answer = models.solve("shares", tomllib.loads(example("shares")))
     assert answer.figure("used_cp") == pytest.approx(300)
     assert answer.table("users").column("bound_by") == ["share", "LIMITHARD", "demand", "share"]
 

@@ -15,8 +15,8 @@ import pytest
 from iterations import draws
 from zlens import models
 from zlens.errors import ScenarioError
+from zlens.models.scenario import example
 from zlens.models.smt import metrics as smt_metrics
-from zlens.models.smt import model as smt
 from zlens.models.smt.metrics import CoreMetrics, StateTimes
 from zlens.rendering.answer import Answer, by_name
 
@@ -456,7 +456,7 @@ def test_rates_of_counters() -> None:
 
 
 def test_smt_example_is_valid() -> None:
-    found = models.solve("smt", tomllib.loads(smt.EXAMPLE))
+    found = models.solve("smt", tomllib.loads(example("smt")))
     rows = by_name(found.table("cores"))
     assert rows["0"]["mt_utilization_pct"] == pytest.approx(100 * 41 / 70)
     assert rows["1"]["mt_utilization_pct"] == pytest.approx(68.29, abs=0.1)

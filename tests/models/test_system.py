@@ -9,7 +9,7 @@ import pytest
 
 from zlens import models
 from zlens.errors import ScenarioError
-from zlens.models.system.model import EXAMPLE
+from zlens.models.scenario import example
 from zlens.rendering.answer import Answer, by_name
 
 
@@ -89,13 +89,13 @@ def test_partitions_of_two_types() -> None:
 
 
 def test_simulated_values_are_not_assumptions() -> None:
-    assumed = {one.name for one in solve(tomllib.loads(EXAMPLE)).assumptions}
+    assumed = {one.name for one in solve(tomllib.loads(example("system"))).assumptions}
     assert not any(name.startswith(("sim_", "unpark")) for name in assumed)
 
 
 @pytest.mark.parametrize("table", ["simulation", "machine", "cp"])
 def test_every_model_checks_simulation_tables(table: str) -> None:
-    values = tomllib.loads(models.find("shares").EXAMPLE)
+    values = tomllib.loads(models.find("shares").example)
     assert models.solve("shares", values | {table: {}}).tables == models.solve("shares", values).tables
     with pytest.raises(ScenarioError, match=f"{table}.nothing is not known here"):
         models.solve("shares", values | {table: {"nothing": 1}})

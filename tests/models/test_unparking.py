@@ -10,7 +10,7 @@ import pytest
 from iterations import draws
 from zlens import models
 from zlens.errors import ScenarioError
-from zlens.models.unparking import model as unparking
+from zlens.models.scenario import example
 from zlens.models.unparking import policies
 from zlens.rendering.answer import Answer, by_name
 
@@ -332,7 +332,7 @@ def test_intervals_using_more_than_unparked() -> None:
 
 
 def test_unparking_example_is_valid() -> None:
-    answer = models.solve("unparking", tomllib.loads(unparking.EXAMPLE))
+    answer = models.solve("unparking", tomllib.loads(example("unparking")))
     assert unparked(answer) == {"LARGE": 22, "MEDIUM": 20, "SMALL": 11}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,10 @@ def law(n: Any, gamma: float, alpha: float, beta: float) -> Any:
     return gamma * n / (1 + alpha * (n - 1) + beta * n * (n - 1))
 
 
+def fitted(sizes: Sequence[float], rates: Sequence[float], **options: float) -> usl.UslFit | None:
+    return usl.fit(tuple(sizes), tuple(rates), **options)
+
+
 def values(fit: usl.UslFit) -> list[float]:
     return [one.value for one in fit.parameters]
 
@@ -33,7 +38,7 @@ def test_fit_recovers_parameters() -> None:
     rng = draws(4)
     for _ in range(300):
         gamma, alpha, beta = 10 ** rng.uniform(-3, 6), rng.uniform(0, 0.3), 10 ** rng.uniform(-5, -2)
-        fit = usl.fit(SIZES, [law(n, gamma, alpha, beta) for n in SIZES])
+        fit = fitted(SIZES, [law(n, gamma, alpha, beta) for n in SIZES])
         assert fit is not None
         assert values(fit) == pytest.approx([gamma, alpha, beta], rel=1e-5, abs=1e-9)
         assert fit.largest_error < 1e-6
@@ -53,7 +58,7 @@ def test_fit_is_optimal() -> None:
         rates = np.array([law(n, gamma, alpha, beta) * rng.gauss(1, noise) for n in sizes])
         if (rates <= 0).any():
             continue
-        fit = usl.fit(list(sizes), list(rates))
+        fit = fitted(list(sizes), list(rates))
         assert fit is not None
         top, start = rates.max(), max(rates / sizes)
 
@@ -81,7 +86,7 @@ def test_intervals_are_those_of_linear_theory() -> None:
     rng = draws(8)
     rates = [law(n, 50, 0.05, 0.001) * rng.gauss(1, 0.01) for n in SIZES]
     for confidence in (0.9, 0.95):
-        fit = usl.fit(SIZES, rates, confidence=confidence)
+        fit = fitted(SIZES, rates, confidence=confidence)
         assert fit is not None
         assert fit.freedom == 3
         found = least_squares(
@@ -110,7 +115,7 @@ def test_confidence_interval_has_95_percent_coverage() -> None:
     sizes = [float(n) for n in (1, 2, 4, 6, 8, 12, 16, 20, 24, 32, 48, 64)]
     held = 0
     for _ in range(300):
-        fit = usl.fit(sizes, [law(n, 100, 0.03, 0.0005) + rng.gauss(0, 10) for n in sizes])
+        fit = fitted(sizes, [law(n, 100, 0.03, 0.0005) + rng.gauss(0, 10) for n in sizes])
         assert fit is not None
         alpha = fit.parameters[1]
         held += alpha.low is not None and alpha.high is not None and alpha.low <= 0.03 <= alpha.high
@@ -118,7 +123,7 @@ def test_confidence_interval_has_95_percent_coverage() -> None:
 
 
 def test_fixed_gamma_is_preserved() -> None:
-    fit = usl.fit(SIZES, [law(n, 10, 0.1, 0.001) for n in SIZES], gamma=10.0)
+    fit = fitted(SIZES, [law(n, 10, 0.1, 0.001) for n in SIZES], gamma=10.0)
     assert fit is not None
     assert values(fit) == pytest.approx([10, 0.1, 0.001])
     assert (fit.parameters[0].how, fit.parameters[0].low) == ("given", None)
@@ -126,7 +131,7 @@ def test_fixed_gamma_is_preserved() -> None:
 
 
 def test_superlinear_contention_is_zero() -> None:
-    fit = usl.fit([1, 2, 4, 8], [10, 21, 43, 90])
+    fit = fitted([1, 2, 4, 8], [10, 21, 43, 90])
     assert fit is not None
     assert values(fit)[1:] == [0, 0]
     assert [one.how for one in fit.parameters] == ["fitted", "at 0", "at 0"]
@@ -136,24 +141,24 @@ def test_superlinear_contention_is_zero() -> None:
 
 def test_contention_is_at_most_all_of_work() -> None:
     """A contention of more than all work is limited to 1."""
-    fit = usl.fit(SIZES, [law(n, 100, 2.5, 0) for n in SIZES], gamma=100)
+    fit = fitted(SIZES, [law(n, 100, 2.5, 0) for n in SIZES], gamma=100)
     assert fit is not None
     assert fit.parameters[1].value == 1
     assert fit.parameters[1].how == "at 1"
 
 
 def test_fit_needs_enough_sizes() -> None:
-    assert usl.fit([], []) is None
-    assert usl.fit([4], [10]) is None
-    assert usl.fit([1, 2], [10, 19]) is None
-    assert usl.fit([2, 2, 2, 4], [10, 10, 10, 19]) is None
-    exact = usl.fit([1, 4, 16], [10, 30, 60])
+    assert fitted([], []) is None
+    assert fitted([4], [10]) is None
+    assert fitted([1, 2], [10, 19]) is None
+    assert fitted([2, 2, 2, 4], [10, 10, 10, 19]) is None
+    exact = fitted([1, 4, 16], [10, 30, 60])
     assert exact is not None
     assert exact.freedom == 0
     assert exact.largest_error < 1e-6
     assert all(one.low is None for one in exact.parameters)
     assert exact.lows == (None,) * 3
-    given = usl.fit([2, 4], [19, 30], gamma=10)
+    given = fitted([2, 4], [19, 30], gamma=10)
     assert given is not None
     assert given.freedom == 0
 
@@ -178,7 +183,7 @@ def test_z14_curve_does_not_fit_usl() -> None:
     """The error of the fit to IBM's curve is 17.6%; no law has an error below 14.6%."""
     curve = capacity_curves.capacity_curves()["z14-m05"].curve
     sizes, rates = [float(n) for n, _ in curve], [n * value for n, value in curve]
-    fit = usl.fit(sizes, rates, gamma=1.0)
+    fit = fitted(sizes, rates, gamma=1.0)
     assert fit is not None
     assert fit.largest_error >= 0.14
     assert fit.largest_error == pytest.approx(0.176, abs=0.001)
@@ -186,7 +191,7 @@ def test_z14_curve_does_not_fit_usl() -> None:
     assert fit.errors[3] == fit.largest_error  # above the machine, at 16 processors
     assert fit.errors[-1] == pytest.approx(fit.throughput_at(80) / rates[-1] - 1)
     assert fit.errors[-1] < 0
-    free = usl.fit(sizes, rates)
+    free = fitted(sizes, rates)
     assert free is not None
     assert free.largest_error >= 0.14
     # For laws with X(1) = 1, a bound on the relative error is linear in alpha and beta.

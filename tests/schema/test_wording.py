@@ -16,7 +16,7 @@ from zlens.errors import QueryError, Wording
 from zlens.schema import wording
 from zlens.schema.facts import FACTS
 
-CODES = wording.codes()
+CODES = wording.InterfaceTexts.by_name()
 SOURCES = Path(zlens.__file__).parent
 COMMANDS = "info|report|sql|explain|findings|compare|study|solve|plan|import|lake|serve|demo|catalog"
 #: Packages that are an interface.

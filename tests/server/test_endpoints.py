@@ -383,7 +383,7 @@ def test_comparison_in_published_form(served):
 
 @pytest.mark.parametrize("name", models.MODELS)
 def test_every_model_answers_its_example(served, name):
-    example = models.find(name).EXAMPLE
+    example = models.find(name).example
     answer = response_data(served.post("solve", model=name, scenario=example))["answer"]
     assert answer["model"] == name
     assert answer["figures"] or answer["tables"]
@@ -392,9 +392,9 @@ def test_every_model_answers_its_example(served, name):
 
 
 def test_sweep_and_setting(served):
-    example = models.find("shares").EXAMPLE
+    example = models.find("shares").example
     request = {"model": "shares", "scenario": example}
-    user = models.find("shares").EXAMPLE.partition('name = "')[2].partition('"')[0]
+    user = models.find("shares").example.partition('name = "')[2].partition('"')[0]
     swept = response_data(served.post("solve", sweep=f"user.{user}.relative=100:300:100", **request))[
         "answer"
     ]

@@ -42,7 +42,7 @@ def test_invalid_plan_time_is_error(served):
 
 
 def test_checked_scenario_names_its_numbers(served):
-    example = models.find("queueing").EXAMPLE
+    example = models.find("queueing").example
     found = response_data(served.post("solve", model="queueing", scenario=example, check=True))
     by_path = {one["path"]: one for one in found["numbers"]}
     assert by_path["class.users.customers"]["value"] == 40
@@ -50,7 +50,7 @@ def test_checked_scenario_names_its_numbers(served):
 
 
 def test_invalid_scenario_value_names_allowed_range(served):
-    example = models.find("shares").EXAMPLE.replace("relative = 400", "relative = 99999")
+    example = models.find("shares").example.replace("relative = 400", "relative = 99999")
     error = response_data(served.post("solve", model="shares", scenario=example, check=True))["wrong"]
     assert error["kind"] == "ScenarioError"
     assert "99999" in error["message"]
@@ -58,7 +58,7 @@ def test_invalid_scenario_value_names_allowed_range(served):
 
 
 def test_integer_columns_are_marked(served):
-    example = models.find("shares").EXAMPLE
+    example = models.find("shares").example
     answer = response_data(served.post("solve", model="shares", scenario=example))["answer"]
     whole = {column["key"]: column["whole"] for column in answer["tables"][0]["columns"]}
     solved = models.solve("shares", tomllib.loads(example))

@@ -14,8 +14,8 @@ from zlens.server import scenario_numbers
 @pytest.mark.parametrize("name", models.MODELS)
 def test_every_number_can_be_set_to_itself(name: str) -> None:
     model = models.find(name)
-    values = tomllib.loads(model.EXAMPLE)
-    found = scenario_numbers.scenario_numbers(model.SPEC, values)
+    values = tomllib.loads(model.example)
+    found = scenario_numbers.scenario_numbers(model.spec, values)
     assert found
     for one in found:
         assert scenario.apply_setting(values, f"{one['path']}={one['value']}") == values, one["path"]
@@ -23,7 +23,7 @@ def test_every_number_can_be_set_to_itself(name: str) -> None:
 
 def test_scenario_numbers_have_limits() -> None:
     found = scenario_numbers.scenario_numbers(
-        models.find("shares").SPEC, tomllib.loads(models.find("shares").EXAMPLE)
+        models.find("shares").spec, tomllib.loads(models.find("shares").example)
     )
     by_path = {one["path"]: one for one in found}
     assert (by_path["user.LINUX1.relative"]["low"], by_path["user.LINUX1.relative"]["high"]) == (1, 10_000)
@@ -40,5 +40,5 @@ def test_unnamed_entries_are_indexed() -> None:
             {"name": "B.C", "relative": 300},
         ],
     }
-    paths = [one["path"] for one in scenario_numbers.scenario_numbers(models.find("shares").SPEC, values)]
+    paths = [one["path"] for one in scenario_numbers.scenario_numbers(models.find("shares").spec, values)]
     assert paths == ["processors.CP", "user.1.relative", "user.2.relative", "user.3.relative"]

@@ -19,7 +19,7 @@ import tomli_w
 import zlens
 from patience import until
 from zlens.errors import InputError, QueryError
-from zlens.models.unparking.model import EXAMPLE
+from zlens.models.scenario import example
 from zlens.simulation.custom_policy import FrameGroup, ParkableCores, VirtualCpu
 
 _PAGE = Path(__file__).parents[2] / "docs" / "simulator.md"
@@ -142,7 +142,7 @@ def test_custom_dispatcher_decides(tmp_path: Path) -> None:
 
 
 def test_custom_unparking_decides(tmp_path: Path) -> None:
-    values = tomllib.loads(EXAMPLE) | {"simulation": SHARES["simulation"]}
+    values = tomllib.loads(example("unparking")) | {"simulation": SHARES["simulation"]}
     seen: list[ParkableCores] = []
 
     class Two:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import expected
 from zlens import _native
-from zlens.models.system.model import EXAMPLE
+from zlens.models.scenario import example
 from zlens.simulation import run
 
 EXPECTED = Path(__file__).parents[2] / "crates/sim/tests/expected"
@@ -21,7 +21,7 @@ SECONDS = {"seconds": 60, "interval": 20, "warmup": 5, "checked": True}
 
 def test_example_history_is_platform_independent() -> None:
     scenario, summary = EXPECTED / "example.json", EXPECTED / "example_summary.json"
-    ready = run.prepare(tomllib.loads(EXAMPLE) | {"simulation": SECONDS})
+    ready = run.prepare(tomllib.loads(example("system")) | {"simulation": SECONDS})
     text = json.dumps(ready.lowered.scenario, indent=1) + "\n"
     history = json.loads(_native.simulate(text, {}, None))
     if expected.is_updated():

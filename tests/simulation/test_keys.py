@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from zlens import _native
-from zlens.models.system.model import EXAMPLE, SPEC
+from zlens.models.scenario import example
+from zlens.models.scenario_keys import key_table
 from zlens.schema.validators import ListOf, Spec
 from zlens.simulation import key_fields, run
 
@@ -32,7 +33,7 @@ _UNKNOWN = r"unknown (field|variant) `\?`, expected (.*) at line"
 @pytest.fixture(scope="module")
 def lowered() -> dict[str, Any]:
     """A scenario with every structure of the simulator."""
-    values = tomllib.loads(EXAMPLE)
+    values = tomllib.loads(example("system"))
     values["partition"][0] |= {"smt": "SMT-2", "absolute_cap": 4.0}
     values["machine"] = {"capability": 1000, **values.get("machine", {})}
     values["group"] = [{"name": "G", "type": "IFL", "absolute_cap": 5.0}]
@@ -122,11 +123,11 @@ def native_paths(native: dict[str, dict[str, set[str]]]) -> set[str]:
 
 def test_scenario_keys_set_simulator_fields(native: dict[str, dict[str, set[str]]]) -> None:
     known = native_paths(native)
-    assert not {path: key for path, key in set_fields(SPEC) if path not in known}
+    assert not {path: key for path, key in set_fields(key_table("system.scenario")) if path not in known}
 
 
 def test_simulator_fields_are_set_by_keys(native: dict[str, dict[str, set[str]]]) -> None:
-    given = {path for path, _ in set_fields(SPEC)}
+    given = {path for path, _ in set_fields(key_table("system.scenario"))}
     unset = {
         path
         for path in native_paths(native)

@@ -11,12 +11,11 @@ from zlens import models, simulation
 from zlens.errors import QueryError, ScenarioError
 from zlens.models.constants import constants
 from zlens.models.scenario import ScenarioValues
-from zlens.models.system.model import EXAMPLE
 from zlens.simulation import run
 
 
 def example(name: str) -> dict[str, Any]:
-    return tomllib.loads(models.find(name).EXAMPLE)
+    return tomllib.loads(models.find(name).example)
 
 
 def lowered(values: dict[str, Any]) -> dict[str, Any]:
@@ -147,7 +146,7 @@ def test_limits_in_msu_are_cores() -> None:
 
 
 def test_threads_follow_smt_mode() -> None:
-    values = tomllib.loads(EXAMPLE)
+    values = example("system")
     values["processors"]["CP"] = 1
     values["partition"][0]["smt"] = "SMT-2"
     values["partition"].append(
@@ -217,7 +216,7 @@ def test_relocations_follow_their_rules() -> None:
 
 
 def test_paging_throttles_relocations() -> None:
-    values = tomllib.loads(EXAMPLE) | {"relocation": [{"user": "BATCH", "to": "ZVM2"}]}
+    values = example("system") | {"relocation": [{"user": "BATCH", "to": "ZVM2"}]}
     plain, *_ = lowered(values | {"link": {"rate": 600.0}})["systems"]
     assert plain["link"]["throttle_at"] == 1000
     throttled, *_ = lowered(values | {"link": {"rate": 600.0, "throttle_at": 100, "throttle_to": 20}})[
@@ -254,7 +253,7 @@ def test_other_partitions_leave_excess(excess: int, physical: int, demand: float
 
 
 def test_references_are_lowered_to_indexes() -> None:
-    values = tomllib.loads(EXAMPLE)
+    values = example("system")
     values["partition"][0]["smt"] = "SMT-2"
     values["transaction"][0]["step"][1] |= {"lock": "LATCH", "user": ["DB1", "WEB1"]}
     values["command"] += [
@@ -312,7 +311,7 @@ def test_every_constant_of_simulator_is_used() -> None:
     used: set[str] = set()
     for name in simulation.SIMULATED:
         used |= {one.name for one in run.prepare(example(name)).constants}
-    values = tomllib.loads(EXAMPLE)
+    values = example("system")
     values |= {"link": {"rate": 600.0, "throttle_at": 100}, "relocation": [{"user": "BATCH", "to": "ZVM2"}]}
     values |= {"switch": [{"name": "VSW1", "device": 0x0F00, "port": [{"user": "WEB1", "out": 1.0}]}]}
     values["cp"] = {"costs": {}}
@@ -338,7 +337,7 @@ def test_constants_change_lowered_scenario() -> None:
 
 def broken(change: str) -> dict[str, Any]:
     """Return the example of a machine with one change, Python code on its values `v`."""
-    v = tomllib.loads(EXAMPLE)
+    v = example("system")
     exec(change)
     return v
 
@@ -417,7 +416,7 @@ def test_closed_class_without_customers() -> None:
 
 
 def test_scenario_error_has_line() -> None:
-    text = EXAMPLE.replace("cores = 6", "cores = 0")
+    text = models.find("system").example.replace("cores = 6", "cores = 0")
     line = text.splitlines().index("cores = 0") + 1
     with pytest.raises(ScenarioError) as raised:
         run.prepare(ScenarioValues(tomllib.loads(text), text), file="machine.toml", seed=5)
@@ -453,7 +452,7 @@ def test_scenario_error_has_line() -> None:
 )
 def test_unknown_references_are_rejected(added: dict[str, object], message: str) -> None:
     with pytest.raises(ScenarioError, match=message):
-        run.prepare(tomllib.loads(EXAMPLE) | added)
+        run.prepare(example("system") | added)
 
 
 # CPI as time -----------------------------------------------------------------------------------
@@ -461,7 +460,7 @@ def test_unknown_references_are_rejected(added: dict[str, object], message: str)
 
 def assumed(machine: dict[str, Any]) -> set[str]:
     """Return the constants that a simulation of the example assumes."""
-    ready = run.prepare(tomllib.loads(EXAMPLE) | {"machine": machine})
+    ready = run.prepare(example("system") | {"machine": machine})
     return {one.name for one in ready.constants}
 
 
@@ -476,5 +475,5 @@ def test_cpi_time_replaces_assumed_costs() -> None:
 @pytest.mark.parametrize("without", [{"hardware_counters": False}, {"type": "2817"}])
 def test_cpi_time_needs_hardware_counters(without: dict[str, Any]) -> None:
     with pytest.raises(ScenarioError, match=r"machine.cpi_time needs the hardware counters") as raised:
-        run.prepare(tomllib.loads(EXAMPLE) | {"machine": {"cpi_time": True, **without}})
+        run.prepare(example("system") | {"machine": {"cpi_time": True, **without}})
     assert "3906" in raised.value.cure

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 import zlens
+from zlens import models
 from zlens.catalog import layouts, writer_plans
 from zlens.errors import ScenarioError
-from zlens.models.system.model import EXAMPLE
 
 #: Measures of both record formats.
 MEASURES = {
@@ -28,7 +28,7 @@ VARY = [
 
 
 def example(**partition: Any) -> dict[str, Any]:
-    values = tomllib.loads(EXAMPLE) | {"simulation": SECONDS}
+    values = tomllib.loads(models.find("system").example) | {"simulation": SECONDS}
     values["partition"][0] |= partition
     return values
 

@@ -15,7 +15,7 @@ import pytest
 import zlens
 from zlens import _native
 from zlens.errors import InputError, ScenarioError
-from zlens.models.system.model import EXAMPLE
+from zlens.models.scenario import example
 from zlens.readers.throughput import table as throughput
 from zlens.simulation import run, tables
 
@@ -23,7 +23,7 @@ SHORT = {"seconds": 20, "interval": 10, "warmup": 2}
 
 
 def machine(**changes: Any) -> dict[str, Any]:
-    return tomllib.loads(EXAMPLE) | {"simulation": SHORT} | changes
+    return tomllib.loads(example("system")) | {"simulation": SHORT} | changes
 
 
 def test_simulated_records_round_trip(tmp_path: Path) -> None:

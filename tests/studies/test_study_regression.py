@@ -214,7 +214,7 @@ def test_pair_names_are_unique() -> None:
 
 
 def test_regression_example_answer() -> None:
-    answer = studies.solve("regression", tomllib.loads(studies.find("regression").EXAMPLE))
+    answer = studies.solve("regression", tomllib.loads(studies.find("regression").example))
     assert answer.figure("worse") == 1
 
 

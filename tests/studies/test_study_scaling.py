@@ -444,7 +444,7 @@ def test_names_of_factors_are_numbers_of_cores() -> None:
 def test_scaling_example_answer() -> None:
     import tomllib
 
-    answer = studies.solve("scaling", tomllib.loads(studies.find("scaling").EXAMPLE))
+    answer = studies.solve("scaling", tomllib.loads(studies.find("scaling").example))
     assert answer.figure("efficiency") == pytest.approx(0.965, abs=0.001)
 
 

@@ -258,10 +258,14 @@ def value_statistic_sql(column: MeasureColumn, statistic: str, of: Of = conditio
     return of("quantile_cont", value, unflagged_sql(), f", {int(statistic[1:]) / 100}")
 
 
+def _complete(value: str, among: str) -> str:
+    """Return the condition that all included rows have a value."""
+    return " = ".join(conditional_aggregate("count", each, among) for each in (value, "1"))
+
+
 def _if_complete(value: str, among: str, sql: str) -> str:
     """Return SQL that is NULL if one of the included rows has no value."""
-    known, rows = (conditional_aggregate("count", each, among) for each in (value, "1"))
-    return f"CASE WHEN {known} = {rows} THEN {sql} END"
+    return f"CASE WHEN {_complete(value, among)} THEN {sql} END"
 
 
 def _added(value: str, among: str) -> str:
@@ -311,8 +315,7 @@ def aggregate_subjects(
             length_s = together_s(named)
             added = f"{_added(value, among)} / {length_s}"
             # A row without a length, such as a first sample, is not known to cover only a part.
-            lengths = conditional_aggregate("count", quote(_LENGTH), among)
-            timed = f"{lengths} = {conditional_aggregate('count', '1', among)}"
+            timed = _complete(quote(_LENGTH), among)
             plain = _if_complete(value, among, conditional_aggregate("sum", value, among))
             added = f"CASE WHEN {timed} THEN {added} ELSE {plain} END"
             weighs = weighs if column.unweighted else length_s
@@ -336,10 +339,7 @@ def aggregate_subjects(
         over = length
     # A value with zero weight may be unknown.
     part = f"{among} AND {weighs} > 0"
-    complete_parts = (
-        f"{conditional_aggregate('count', weighs, among)} = {conditional_aggregate('count', '1', among)} "
-        f"AND {conditional_aggregate('count', value, part)} = {conditional_aggregate('count', '1', part)}"
-    )
+    complete_parts = f"{_complete(weighs, among)} AND {_complete(value, part)}"
     weighted = conditional_aggregate("sum", f"{value} * ({weighs})", part)
     mean = f"{weighted} / nullif({conditional_aggregate('sum', weighs, part)}, 0)"
     return SubjectAggregate(f"CASE WHEN {complete_parts} THEN {mean} END", over)

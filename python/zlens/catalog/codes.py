@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from zlens.errors import CatalogError
-from zlens.schema import structs
-from zlens.schema.facts import FACTS
-from zlens.schema.structs import SourcedTable, doc
+from zlens.schema.structs import NamedFacts, SourcedTable, doc
 
 
-class CodeTable(SourcedTable, frozen=True):
+class CodeTable(NamedFacts, SourcedTable, frozen=True):
     """The codes of a field."""
 
+    path: ClassVar = "codes.toml"
     text: Annotated[str, doc("what the codes are of")]
     words: Annotated[dict[str, str], doc("words by code")]
 
 
-@cache
-def _tables() -> dict[str, CodeTable]:
-    return structs.load(FACTS / "codes.toml", dict[str, CodeTable])
-
-
 def words(name: str) -> dict[str, str]:
     """Return the words of a table of codes, by code."""
-    if name not in _tables():
+    if name not in CodeTable.by_name():
         raise CatalogError(f"there is no table of codes {name!r}", expected="one of facts/codes.toml")
-    return _tables()[name].words
+    return CodeTable.by_name()[name].words
 
 
 def code(name: str, word: str) -> str:

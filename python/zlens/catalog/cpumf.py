@@ -28,6 +28,30 @@ _COUNTER = re.compile(r"([A-Z])(\d{1,3})")
 _NUMBERED = "letter of its set and number, such as B0 or E145"
 
 
+class CpumfWeights(Struct, frozen=True):
+    """The user's numbers by generation; the catalog's numbers apply to other generations."""
+
+    rni: Mapping[str, tuple[float, ...]] = {}
+    finite: Mapping[str, tuple[float, ...]] = {}
+
+
+class FormulaPolicy(Struct, frozen=True):
+    """Formulas that the user allows, beyond those that the catalog verifies.
+
+    unverified  whether to show metrics with an unverified formula
+    weights     the user's own numbers for RNI and finite CPI
+    """
+
+    unverified: bool = False
+    weights: CpumfWeights = CpumfWeights()
+
+
+#: Default policy.
+VERIFIED_ONLY = FormulaPolicy()
+#: Generations of an input's counters, including None if one is unknown; None: any may occur.
+Present = frozenset[str | None] | None
+
+
 class Counter(Struct, frozen=True):
     number: int
     set: str
@@ -308,7 +332,8 @@ def _has_inputs(
     """Return whether a generation has all counters and metrics that a metric is computed from."""
     if metric.needs and not set_sizes[metric.needs]:
         return False
-    for name in (name for formula in _formulas(metric) for name in expressions.names(formula)):
+    formulas = filter(None, (metric.formula, *(variant.formula for variant in metric.variants)))
+    for name in (name for formula in formulas for name in expressions.names(formula)):
         number = number_of(name)
         if number is not None and number not in counters:
             return False
@@ -317,12 +342,6 @@ def _has_inputs(
             if referenced is None or not _has_inputs(referenced, metrics, counters, set_sizes):
                 return False
     return True
-
-
-def _formulas(metric: CpumfMetric) -> list[str]:
-    return [
-        formula for formula in (metric.formula, *(variant.formula for variant in metric.variants)) if formula
-    ]
 
 
 # RNI and finite CPI

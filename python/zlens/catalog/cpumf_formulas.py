@@ -15,10 +15,9 @@ from functools import cache
 from msgspec import Struct
 
 from zlens.catalog import cpumf, expressions, generations, roles
-from zlens.catalog.cpumf import CpumfMetric
+from zlens.catalog.cpumf import VERIFIED_ONLY, CpumfMetric, FormulaPolicy, Present
 from zlens.catalog.cpumf_weights import USER
 from zlens.catalog.expressions import literal
-from zlens.catalog.formula_policy import VERIFIED_ONLY, FormulaPolicy, Present
 from zlens.errors import CatalogError
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")

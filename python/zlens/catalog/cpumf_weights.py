@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Any
 
 from zlens.catalog import generations
-from zlens.catalog.formula_policy import CpumfWeights
+from zlens.catalog.cpumf import CpumfWeights
 from zlens.errors import InputError
 from zlens.schema import document, user_files
 
@@ -25,10 +25,7 @@ _CURE = "write a line like: z196 = { rni = [1.6, 0.4, 1.0, 2.4, 7.5], finite = [
 
 def read(path: str) -> CpumfWeights:
     """Return the weights in a file; InputError if it cannot be read or is invalid."""
-    text = user_files.decoded(
-        user_files.read_content(path, user_files.HAND_WRITTEN, "file of weights", _CURE), path, _CURE
-    )
-    return parse(text, path)
+    return parse(user_files.read_text(path, user_files.HAND_WRITTEN, "file of weights", _CURE), path)
 
 
 def parse(text: str, path: str) -> CpumfWeights:

@@ -162,24 +162,27 @@ class _FormulaParser:
         self.depth += 1
         if self.depth > MAX_DEPTH:
             raise self.wrong(f"nested deeper than {MAX_DEPTH} levels")
-        node = self.both()
-        while self.take("or"):
-            node = FormulaNode("binary", "OR", (node, self.both()))
+        node = self.chain(self.both, "or")
         self.depth -= 1
         return node
 
-    def both(self) -> FormulaNode:
-        node = self.negation()
-        while self.take("and"):
-            node = FormulaNode("binary", "AND", (node, self.negation()))
+    def chain(self, tighter: Callable[[], FormulaNode], *operators: str) -> FormulaNode:
+        """Parse operands of a tighter level that operators join from the left."""
+        node = tighter()
+        while operator := self.take(*operators):
+            node = FormulaNode("binary", operator.upper(), (node, tighter()))
         return node
 
-    def negation(self) -> FormulaNode:
+    def prefixed(self, tighter: Callable[[], FormulaNode], operator: str) -> FormulaNode:
+        """Parse an operand of a tighter level after any number of the same operator."""
         count = 0
-        while self.take("not"):
+        while self.take(operator):
             count += 1
-        node = self.comparison()
-        return FormulaNode("unary", "NOT", (node,)) if count % 2 else node
+        node = tighter()
+        return FormulaNode("unary", operator.upper(), (node,)) if count % 2 else node
+
+    def both(self) -> FormulaNode:
+        return self.chain(lambda: self.prefixed(self.comparison, "not"), "and")
 
     def comparison(self) -> FormulaNode:
         node = self.sum()
@@ -195,23 +198,10 @@ class _FormulaParser:
         return node
 
     def sum(self) -> FormulaNode:
-        node = self.product()
-        while operator := self.take("+", "-"):
-            node = FormulaNode("binary", operator, (node, self.product()))
-        return node
+        return self.chain(self.product, "+", "-")
 
     def product(self) -> FormulaNode:
-        node = self.signed()
-        while operator := self.take("*", "/"):
-            node = FormulaNode("binary", operator, (node, self.signed()))
-        return node
-
-    def signed(self) -> FormulaNode:
-        count = 0
-        while self.take("-"):
-            count += 1
-        node = self.primary()
-        return FormulaNode("unary", "-", (node,)) if count % 2 else node
+        return self.chain(lambda: self.prefixed(self.primary, "-"), "*", "/")
 
     def primary(self) -> FormulaNode:
         token = self.token

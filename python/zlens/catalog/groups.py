@@ -37,16 +37,16 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from msgspec import Struct
 
 from zlens.catalog import aggregation, expressions, measures
 from zlens.catalog.roles import SQL_TYPES
 from zlens.errors import CatalogError, InputError
-from zlens.schema import document, structs, user_files
+from zlens.schema import document, user_files
 from zlens.schema.facts import FACTS
-from zlens.schema.structs import FactTable, doc
+from zlens.schema.structs import NamedFacts, doc
 
 _Kind = Literal["guest", "device", "volume", "partition"]
 #: Sections of the user's file.
@@ -76,19 +76,17 @@ class Groups(Struct, frozen=True):
     factors: Mapping[str, float] = {}
 
 
-class Grouping(FactTable, frozen=True):
+class Grouping(NamedFacts, frozen=True):
     """Groups in one measure."""
 
+    path: ClassVar = "groups.toml"
     match: Annotated[dict[str, _Kind], doc("kinds of patterns by column, first choice first")]
     merge: Annotated[frozenset[str], doc("keys that the row of a group lacks")] = frozenset()
 
 
 def read(path: str) -> Groups:
     """Return the groups in a file; InputError if it cannot be read or is invalid."""
-    text = user_files.decoded(
-        user_files.read_content(path, user_files.HAND_WRITTEN, "file of groups", _CURE), path, _CURE
-    )
-    return parse(text, path)
+    return parse(user_files.read_text(path, user_files.HAND_WRITTEN, "file of groups", _CURE), path)
 
 
 def parse(text: str, path: str) -> Groups:
@@ -162,13 +160,11 @@ def _regex(pattern: str) -> re.Pattern[str]:
 @cache
 def groupings() -> dict[str, Grouping]:
     """Return how measures show groups, by measure; CatalogError if the catalog's file is invalid."""
-    path = FACTS / "groups.toml"
-    groupings = structs.load(path, dict[str, Grouping])
-    for table, grouping in groupings.items():
+    for table, grouping in Grouping.by_name().items():
         columns = {column.name for column in measures.load_measure(table).columns}
         if not grouping.match.keys() | grouping.merge <= columns:
-            raise CatalogError(f"{table}: match or merge names no column", file=str(path))
-    return groupings
+            raise CatalogError(f"{table}: match or merge names no column", file=str(FACTS / Grouping.path))
+    return Grouping.by_name()
 
 
 def merges_rows(name: str, groups: Groups | None) -> bool:

@@ -92,7 +92,7 @@ def select_layout(
         )
         problems.append(LayoutProblem("short", detail, 0))
     if not layout.complete:
-        known_end = _known_end(layout)
+        known_end = max((field.end for field in layout.fields), default=HEADER_LENGTH)
         if known_end < length:
             detail = f"of {_label(layout)} only the first {known_end} bytes are known"
             problems.append(LayoutProblem("long", detail, length - known_end))
@@ -155,10 +155,8 @@ def page_url(page: str, release: str | None) -> str:
 
 def _allowed(layout: RecordLayout, callevel: bytes | None) -> bool:
     """Return whether the bits that a layout requires are on; bit 0 is the leftmost."""
-    for bit in layout.callevel:
-        if callevel is None or bit // 8 >= len(callevel) or not callevel[bit // 8] & (0x80 >> bit % 8):
-            return False
-    return True
+    known = callevel or b""
+    return all(bit // 8 < len(known) and known[bit // 8] & (0x80 >> bit % 8) for bit in layout.callevel)
 
 
 def _by_length(fitting: list[RecordLayout], length: int) -> list[RecordLayout]:
@@ -327,10 +325,6 @@ def _known_bytes(layout: RecordLayout, length: int) -> int:
         if not field.reserved:
             covered.update(range(field.offset, min(field.end, length)))
     return len(covered)
-
-
-def _known_end(layout: RecordLayout) -> int:
-    return max((field.end for field in layout.fields), default=HEADER_LENGTH)
 
 
 def _label(layout: RecordLayout) -> str:

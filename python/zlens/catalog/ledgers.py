@@ -123,12 +123,14 @@ class Ledger(FactTable, frozen=True, kw_only=True):
     meters: tuple[LedgerMeter, ...] = field(name="meter", default=())
     needs: Annotated[str, doc("what an input without the ledger lacks")]
 
+    @property
+    def entries(self) -> list[LedgerAccount | LedgerRest]:
+        """All accounts in order of their levels; what is left comes last in its level."""
+        return [entry for level in self.levels for entry in (*level.account, level.rest) if entry]
+
     def accounts(self) -> dict[str, LedgerAccount | LedgerRest]:
-        """Return all accounts by name, in order of their levels; what is left comes last in its level."""
-        entries: list[LedgerAccount | LedgerRest] = []
-        for level in self.levels:
-            entries += [*level.account, *([level.rest] if level.rest else [])]
-        return {entry.name: entry for entry in entries}
+        """Return all accounts by name, in order."""
+        return {entry.name: entry for entry in self.entries}
 
     @property
     def step(self) -> float:
@@ -159,11 +161,7 @@ def parse(text: str, path: str) -> Ledger:
     """Return a ledger from the text of its file; CatalogError with the line if it is invalid."""
     problem = DocumentErrors(path, root="the ledger", text=text)
     ledger = structs.parse(text, path, Ledger, problem.root)
-    names = [
-        name
-        for level in ledger.levels
-        for name in (*(account.name for account in level.account), *([level.rest.name] if level.rest else ()))
-    ]
+    names = [entry.name for entry in ledger.entries]
     for name in names:
         if names.count(name) > 1:
             raise CatalogError(f"the account {name} is defined twice", file=path, cure="rename one")

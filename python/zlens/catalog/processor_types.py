@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Annotated
+from typing import Annotated, ClassVar
 
-from zlens.schema import structs
-from zlens.schema.facts import FACTS
-from zlens.schema.structs import FactTable, doc
+from zlens.schema.structs import NamedFacts, doc
 
 
-class ProcessorType(FactTable, frozen=True):
+class ProcessorType(NamedFacts, frozen=True):
     """A type of processor."""
 
+    path: ClassVar = "processor_types.toml"
     text: Annotated[str, doc("description")]
     full_speed: Annotated[bool, doc("whether it always runs at full speed")]
     modeled: Annotated[bool, doc("whether models and what-ifs support it")]
@@ -20,22 +18,16 @@ class ProcessorType(FactTable, frozen=True):
     source: Annotated[str, doc("where that is from")]
 
 
-@cache
-def types() -> dict[str, ProcessorType]:
-    """Return all types by name, in the order of the file."""
-    return structs.load(FACTS / "processor_types.toml", dict[str, ProcessorType])
-
-
 def modeled_types() -> tuple[str, ...]:
     """Return the types that models and what-ifs support."""
-    return tuple(name for name, facts in types().items() if facts.modeled)
+    return tuple(name for name, facts in ProcessorType.by_name().items() if facts.modeled)
 
 
 def full_speed_types() -> frozenset[str]:
     """Return the types that always run at full speed."""
-    return frozenset(name for name, facts in types().items() if facts.full_speed)
+    return frozenset(name for name, facts in ProcessorType.by_name().items() if facts.full_speed)
 
 
 def cpu_pool_types() -> tuple[str, ...]:
     """Return the types that z/VM CPU pools can limit."""
-    return tuple(name for name, facts in types().items() if facts.cpu_pool)
+    return tuple(name for name, facts in ProcessorType.by_name().items() if facts.cpu_pool)

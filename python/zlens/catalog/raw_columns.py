@@ -44,9 +44,7 @@ def field_parts(field: MonitorField) -> list[FieldElement]:
     if field.reserved:
         return []
     kind = column_type(field)
-    if field.count == 1:
-        return [FieldElement(field.name, kind, field, None)]
-    if kind == "hex":
+    if field.count == 1 or kind == "hex":
         return [FieldElement(field.name, kind, field, None)]
     return [FieldElement(f"{field.name}_{field.first + i}", kind, field, i) for i in range(field.count)]
 

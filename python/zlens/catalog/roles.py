@@ -10,19 +10,18 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 from msgspec.structs import asdict, replace
 
 from zlens.catalog import codes, expressions
 from zlens.catalog.raw_columns import LISTED
-from zlens.catalog.units import raw_units
 from zlens.errors import CatalogError
 from zlens.schema import structs
 from zlens.schema.facts import FACTS
-from zlens.schema.structs import FactTable, doc
+from zlens.schema.structs import FactTable, NamedFacts, SourcedTable, doc
 
 T = TypeVar("T", bound=FactTable)
 FOLDER = FACTS / "roles"
@@ -330,11 +329,20 @@ def code_words_sql(sql: str, table: str) -> str:
     return f"CASE {text} {branches} ELSE {text} END"
 
 
+class RawUnit(NamedFacts, SourcedTable, frozen=True):
+    """A unit of raw numbers."""
+
+    path: ClassVar = "units.toml"
+    factor: Annotated[float, Meta(gt=0, description="its value in the unit of measures")]
+    unit: Annotated[str, doc("the unit of measures")]
+    text: Annotated[str, doc("what it is")]
+
+
 def scale_factor(name: str) -> float:
     """Return the factor from a raw unit to the unit of measures."""
-    if name not in raw_units():
+    if name not in RawUnit.by_name():
         raise CatalogError(f"there is no unit {name!r}", expected="one of facts/units.toml")
-    return raw_units()[name].factor
+    return RawUnit.by_name()[name].factor
 
 
 def check() -> list[str]:

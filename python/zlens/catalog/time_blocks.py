@@ -66,8 +66,8 @@ class TimeWindow(Struct, frozen=True):
 
     def condition(self) -> str:
         """Return SQL of the condition on its rows."""
-        conditions = [_after(self.start)] if self.start is not None else []
-        return " AND ".join(conditions + ([_until(self.end)] if self.end is not None else [])) or "true"
+        limits = ((">", self.start), ("<=", self.end))
+        return " AND ".join(_end_sql(sign, at) for sign, at in limits if at is not None) or "true"
 
     def blocks(self, width: float) -> tuple[str, str]:
         """Return SQL of the blocks entirely inside it, and of its rows outside of them."""
@@ -75,11 +75,11 @@ class TimeWindow(Struct, frozen=True):
         if self.start is not None:
             first = math.floor(self.start / width) + 1
             blocks.append(f"block >= {first}")
-            rows.append(f"{_after(self.start)} AND {_before(first * width)}")
+            rows.append(f"{_end_sql('>', self.start)} AND {_end_sql('<', first * width)}")
         if self.end is not None:
             last = math.floor(self.end / width)
             blocks.append(f"block < {last}")
-            rows.append(f"{_until(self.end)} AND NOT {_before(last * width)}")
+            rows.append(f"{_end_sql('<=', self.end)} AND NOT {_end_sql('<', last * width)}")
         return " AND ".join(blocks) or "true", " OR ".join(f"({row})" for row in rows) or "false"
 
     def contains_blocks(self, width: float) -> bool:
@@ -89,20 +89,8 @@ class TimeWindow(Struct, frozen=True):
         return math.floor(self.start / width) + 1 < math.floor(self.end / width)
 
 
-def _moment(seconds: float) -> str:
-    return f"make_timestamptz({round(seconds * 1e6)})"
-
-
-def _after(seconds: float) -> str:
-    return f"interval_end > {_moment(seconds)}"
-
-
-def _until(seconds: float) -> str:
-    return f"interval_end <= {_moment(seconds)}"
-
-
-def _before(seconds: float) -> str:
-    return f"interval_end < {_moment(seconds)}"
+def _end_sql(sign: str, seconds: float) -> str:
+    return f"interval_end {sign} make_timestamptz({round(seconds * 1e6)})"
 
 
 def split_statistics(query: MeasureQuery) -> tuple[MeasureQuery | None, MeasureQuery | None]:

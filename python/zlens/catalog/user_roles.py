@@ -22,7 +22,6 @@ from zlens.catalog.layouts import UNITS, MonitorField, RecordLayout
 from zlens.errors import CatalogError
 from zlens.schema import document, structs
 from zlens.schema.structs import FactTable, doc
-from zlens.schema.toml import line_of
 from zlens.schema.validators import DocumentErrors
 
 FILE = "roles.toml"
@@ -79,12 +78,7 @@ class RoleBinding(Struct, frozen=True):
     role: str
     table: str
     value: roles.RoleValue
-    file: str
-    line: int | None
-
-    @property
-    def where(self) -> str:
-        return self.file if self.line is None else f"{self.file}:{self.line}"
+    where: str
 
 
 def path() -> Path:
@@ -203,18 +197,14 @@ def _bindings(data: Mapping[str, Any], file: str, text: str) -> Iterator[RoleBin
             raise _error(f"there is no entity {entity!r}", roles.entities(), entity, problem.place(entity))
         cataloged = roles.catalog_entity(entity)
         for role, keys in keys_by_role.items():
-            location = f"{entity}.{role}"
+            where = problem.place(f"{entity}.{role}") or file
             if role not in cataloged.roles:
-                message = f"{entity} has no role {role!r}"
-                raise _error(message, cataloged.roles, role, problem.place(location))
-            yield _binding(cataloged, cataloged.roles[role], keys, file, line_of(text, location))
+                raise _error(f"{entity} has no role {role!r}", cataloged.roles, role, where)
+            yield _binding(cataloged, cataloged.roles[role], keys, where)
 
 
-def _binding(
-    cataloged: roles.Entity, role: roles.Role, keys: UserRole, file: str, line: int | None
-) -> RoleBinding:
+def _binding(cataloged: roles.Entity, role: roles.Role, keys: UserRole, where: str) -> RoleBinding:
     def fail(problem: str, expected: str) -> CatalogError:
-        where = file if line is None else f"{file}:{line}"
         return CatalogError(f"{cataloged.name}.{role.name}: {problem}", file=where, expected=expected)
 
     names = (keys.field,) if isinstance(keys.field, str) else keys.field
@@ -234,7 +224,7 @@ def _binding(
     fields = tuple(name.upper() for name in names)
     value = roles.RoleValue(field=fields, take=take, scale=keys.scale, codes=keys.codes, base=keys.base)
     table = _table(cataloged, keys.table, fields, fail)
-    return RoleBinding(cataloged.name, role.name, table, value, file, line)
+    return RoleBinding(cataloged.name, role.name, table, value, where)
 
 
 def _table(cataloged: roles.Entity, named_table: str | None, fields: tuple[str, ...], fail: Any) -> str:

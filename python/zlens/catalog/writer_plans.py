@@ -48,14 +48,10 @@ def writer_plan(release: str | None = None) -> list[dict[str, Any]]:
     absent.
     """
     return [
-        _of_release(layout, release) if release else _own(layout)
+        _of_release(layout, release) if release else {**_record(layout), "absent": layout.record == _REPLACED}
         for record in layouts.records()
         if (layout := writing_layout(record))
     ]
-
-
-def _own(layout: RecordLayout) -> dict[str, Any]:
-    return {**_record(layout), "absent": layout.record == _REPLACED}
 
 
 def _of_release(own: RecordLayout, release: str) -> dict[str, Any]:

@@ -62,12 +62,12 @@ def _describe(command: str, kind: str, name: str | None) -> str | None:
         return None
     package, _ = _package(kind)
     model = package.find(name)
-    answer: Answer = package.solve(name, toml.parse(model.EXAMPLE))
+    answer: Answer = package.solve(name, toml.parse(model.example))
     usage = f"usage: {command} {name} FILE.toml [options]; {command} --help lists the options"
-    lines = [usage, "", f"{name}: {model.SUMMARY}", "", "Keys:"]
-    lines += [f"  {line}" for line in "".join(scenario.describe_keys(model.SPEC)).splitlines()]
+    lines = [usage, "", f"{name}: {model.summary}", "", "Keys:"]
+    lines += [f"  {line}" for line in "".join(scenario.describe_keys(model.spec)).splitlines()]
     lines += ["", "Example:"]
-    lines += [f"  {line}".rstrip() for line in model.EXAMPLE.splitlines()]
+    lines += [f"  {line}".rstrip() for line in model.example.splitlines()]
     lines += ["", "Answer (by these names in JSON and CSV):"]
     lines += _fields("figures", [(figure.key, figure.unit, figure.text) for figure in answer.figures])
     for table in answer.tables:
@@ -93,13 +93,13 @@ def run(arguments: argparse.Namespace, kind: str, answer: Callable[[], Answer]) 
     name = getattr(arguments, kind)
     if arguments.list:
         width = max(map(len, names))
-        text = "".join(f"{entry:<{width}}  {package.find(entry).SUMMARY}\n" for entry in names)
+        text = "".join(f"{entry:<{width}}  {package.find(entry).summary}\n" for entry in names)
     elif name is None:
         raise QueryError(f"which {kind}?", cure=f"zlens {arguments.command} --list lists them")
     elif arguments.example:
-        text = package.find(name).EXAMPLE
+        text = package.find(name).example
     elif arguments.keys:
-        text = "".join(scenario.describe_keys(package.find(name).SPEC))
+        text = "".join(scenario.describe_keys(package.find(name).spec))
     else:
         package.find(name)
         text = render(answer(), arguments.format)

@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     if arguments.action == "list":
         rigs = _load_definitions(arguments.scenario or list(definition.shipped()))
-        runs = [sum(len(rig_runs) for _, _, rig_runs in jobs.rig_jobs(rig)) for rig in rigs]
+        runs = [len(jobs.rig_jobs(rig)) for rig in rigs]
         _print(tables.scenario_table(rigs, runs), arguments)
         return 0
     if arguments.action == "show":

@@ -41,11 +41,12 @@ SCENARIO.toml?    the scenario; - for standard input
 
 
 def run(arguments: argparse.Namespace) -> int:
+    from zlens import models
     from zlens.models import scenario
-    from zlens.models.system.model import EXAMPLE, SPEC
 
     if arguments.example or arguments.keys:
-        output.write(EXAMPLE if arguments.example else "".join(scenario.describe_keys(SPEC)))
+        system = models.find("system")
+        output.write(system.example if arguments.example else "".join(scenario.describe_keys(system.spec)))
         return 0
     from zlens.progress import Progress, duration_text
     from zlens.simulation import custom_policy, tables

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from msgspec import Struct, field
 
 from zlens.catalog import expressions, measures
-from zlens.catalog.formula_policy import FormulaPolicy, Present
+from zlens.catalog.cpumf import FormulaPolicy, Present
 from zlens.catalog.roles import SQL_TYPES
 from zlens.compiler.sql_tree import Tree
 from zlens.errors import CatalogError

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping
 from msgspec import Struct
 
 from zlens.catalog import measures
-from zlens.catalog.formula_policy import FormulaPolicy
+from zlens.catalog.cpumf import FormulaPolicy
 from zlens.catalog.roles import Entity, entity
 from zlens.compiler import formulas, nodes, role_reads, sql_tree
 from zlens.compiler.nodes import ROLE, NodeCatalog

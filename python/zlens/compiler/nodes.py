@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from zlens.catalog import measures
-from zlens.catalog.formula_policy import Present
+from zlens.catalog.cpumf import Present
 from zlens.catalog.interval_flags import GAP
 from zlens.catalog.local_days import LOCAL_DAY
 from zlens.catalog.roles import entity, tables_read

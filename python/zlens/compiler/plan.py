@@ -11,7 +11,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from zlens.catalog import aggregation, events, expressions, groups, measures
-from zlens.catalog.formula_policy import VERIFIED_ONLY, FormulaPolicy, Present
+from zlens.catalog.cpumf import VERIFIED_ONLY, FormulaPolicy, Present
 from zlens.catalog.groups import Groups
 from zlens.catalog.resets import KIND as RESET
 from zlens.catalog.roles import ALL_TIMES_SUFFIX, SQL_TYPES

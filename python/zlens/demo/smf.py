@@ -75,7 +75,7 @@ class DemoDumpWriter:
             counts = self.counter_values(us - self.dispatched[cpu], load_share)
             for number, count in counts.items():
                 self.totals[cpu][number] += count
-            self.quarters.add_instructions(counts[1])
+            self.quarters.instructions += counts[1]
             records.append(self.record(1, cpu, minute, counts))
             if minute.number <= BOTH_MINUTES:
                 totals.append(self.record(2, cpu, minute, self.totals[cpu]))

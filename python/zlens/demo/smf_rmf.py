@@ -79,12 +79,9 @@ class QuarterHourWriter:
         self.average = RollingAverage()
         self.sampled: MachineMinute | None = None
         self.tenant_average = RollingAverage()
+        #: Instructions counted in the quarter.
         self.instructions = 0
         self.jobs = 0
-
-    def add_instructions(self, instructions: int) -> None:
-        """Add to the instructions counted."""
-        self.instructions += instructions
 
     def add_minute(self, minute: MachineMinute) -> list[bytes]:
         """Process a completed minute; returns the records written at its end."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from zlens.catalog import cpumf, cpumf_formulas, generations
-from zlens.catalog.formula_policy import FormulaPolicy
+from zlens.catalog.cpumf import FormulaPolicy
 from zlens.catalog.measures import MeasureColumn
 from zlens.explain.description import Description, Facts
 

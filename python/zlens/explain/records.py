@@ -9,7 +9,6 @@ from pathlib import Path
 
 from zlens.catalog import caveats, layouts, listings, measures, rmf_reports, roles, user_roles
 from zlens.catalog.layouts import MonitorField, RecordLayout
-from zlens.catalog.units import raw_units
 from zlens.compiler.cached_lineage import FormulaSource
 from zlens.compiler.nodes import ROLE
 from zlens.errors import CatalogError
@@ -387,7 +386,7 @@ def _field(record: str, requested: str) -> Iterator[Description]:
 
 
 def _unit(name: str | None) -> str:
-    unit = raw_units().get(name or "")
+    unit = roles.RawUnit.by_name().get(name or "")
     return unit.text if unit else name or ""
 
 

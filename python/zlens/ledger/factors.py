@@ -49,8 +49,7 @@ class EmissionFactors(Struct, frozen=True):
 
 def read(path: str) -> EmissionFactors:
     """Return the factors in a file; InputError if it cannot be read or is invalid."""
-    content = user_files.read_content(path, user_files.HAND_WRITTEN, "file of emission factors", _CURE)
-    text = user_files.decoded(content, path, _CURE)
+    text = user_files.read_text(path, user_files.HAND_WRITTEN, "file of emission factors", _CURE)
     values = document.parse_toml(text, path, InputError, _CURE)
     problem = DocumentErrors(path, InputError, "the file of emission factors", text)
     checked = _SPEC.check(values, "", problem)

@@ -46,10 +46,7 @@ class Prices(FactTable, frozen=True):
 
 def read(path: str) -> Prices:
     """Return the prices in a file; InputError if it cannot be read or is invalid."""
-    text = user_files.decoded(
-        user_files.read_content(path, user_files.HAND_WRITTEN, "file of prices", _CURE), path, _CURE
-    )
-    return parse(text, path)
+    return parse(user_files.read_text(path, user_files.HAND_WRITTEN, "file of prices", _CURE), path)
 
 
 def parse(text: str, path: str) -> Prices:

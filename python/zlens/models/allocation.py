@@ -13,6 +13,9 @@ from itertools import accumulate
 
 from msgspec import Struct
 
+#: Less than this much of a processor or core is negligible.
+NEGLIGIBLE = 1e-9
+
 
 def proportional(amount: float, weights: Sequence[float]) -> list[float]:
     """Return the parts of an amount in proportion to weights; 0 if all weights are 0."""

@@ -22,6 +22,11 @@ if TYPE_CHECKING:
 BUSY = "SELECT system, interval_end, seconds, flag, busy_pct AS busy FROM load"
 
 
+def load_busy(_settings: Sequence[str] = ()) -> str:
+    """Return SQL of intervals and their utilization, for models whose settings do not select other ones."""
+    return BUSY
+
+
 def interval_sql(system: str, end: dt.datetime) -> str:
     """Return the SQL condition for the rows of one interval of a system."""
     return f"system = {literal(system)} AND interval_end = TIMESTAMPTZ '{end.isoformat()}'"

@@ -116,12 +116,10 @@ def read(path: str) -> ScenarioValues:
     """Return the contents of a scenario file; raise ScenarioError if it cannot be read or is not TOML."""
     cure = phrase("scenario_example")
     try:
-        text = user_files.decoded(user_files.read_content(path, LONGEST, "scenario", cure), path, cure)
+        text = user_files.read_text(path, LONGEST, "scenario", cure)
         return ScenarioValues(document.parse_toml(text, path, InputError, cure), text)
     except InputError as error:
-        raise ScenarioError(
-            error.message, file=error.file, offset=error.offset, expected=error.expected, cure=error.cure
-        ) from None
+        raise ScenarioError.of(error) from None
 
 
 def apply_setting(values: _Table, setting: str) -> _Table:

@@ -45,7 +45,7 @@ def change(case: WhatIfCase, setting: Setting) -> None:
         case.record_change(setting, f"limit of capacity group {setting.name}", "MSU", before, limit or None)
         case.machine = {**case.machine, "group": [*others, *added]}
         return
-    index = case.partition_named(setting, setting.name or case.own_partition(setting), "CP")
+    index = case.partition_named(setting, setting.name or case.own_partition(setting))
     partition = case.machine["partition"][index]
     name = partition["name"]
     if field == "capacity_group":

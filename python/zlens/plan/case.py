@@ -92,11 +92,7 @@ class Setting(Struct, frozen=True):
 
     def decimal(self, allowed: Number) -> float:
         """Parse a number, with or without decimals."""
-        try:
-            value = float(self.value)
-        except ValueError:
-            raise ScenarioErrors(None).value(self.key, self.value, allowed.describe()) from None
-        return allowed.check(value, self.key, ScenarioErrors(None))
+        return allowed.check(allowed.parse(self.value), self.key, ScenarioErrors(None))
 
 
 class ClassUse(Struct, frozen=True):
@@ -181,11 +177,6 @@ class WhatIfCase(Struct):
         """Record an assumption of zlens' own."""
         self.assume(Assumption(name, value, unit, text, "ours", "zlens"))
 
-    def set_facts(self, index: int, **values: Any) -> None:
-        """Set values of a partition that apply before and after; call before any changes."""
-        self.replace(index, **values)
-        self.before = self.machine
-
     def replace(self, at: int, **values: Any) -> None:
         """Set values of a partition."""
         entries = self.machine["partition"]
@@ -196,9 +187,9 @@ class WhatIfCase(Struct):
         """Return the name of a partition in answers."""
         return list(partitions.display_names(self.machine))[index]
 
-    def partition_named(self, setting: Setting, name: str, kind: str) -> int:
-        """Return the index of a partition's cores of a type."""
-        return self.partitions(replace(setting, name=name, kind=kind))[0]
+    def partition_named(self, setting: Setting, name: str) -> int:
+        """Return the index of a partition's CPs."""
+        return self.partitions(replace(setting, name=name, kind="CP"))[0]
 
     def partitions(self, setting: Setting) -> list[int]:
         """Return the indices of the requested partition: one for each of its types."""

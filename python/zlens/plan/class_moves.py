@@ -26,12 +26,12 @@ def change(case: WhatIfCase, setting: Setting) -> None:
             "name one of them" if known else "add its workload records of RMF",
             ", ".join(known) or None,
         )
-    target = case.partition_named(setting, setting.value, "CP")
+    target = case.partition_named(setting, setting.value)
     name = case.machine["partition"][target]["name"]
     for use in moved:
         if use.partition == name:
             continue
-        source = case.partition_named(setting, use.partition, "CP")
+        source = case.partition_named(setting, use.partition)
         cores = min(use.cores, case.machine["partition"][source].get("demand") or 0.0)
         case.record_change(setting, f"partition of class {use.name}", "", use.partition, name)
         case.replace(source, demand=(case.machine["partition"][source].get("demand") or 0.0) - cores)

@@ -72,13 +72,8 @@ def answer(
     Raises ScenarioError for a setting that applies to no interval, QueryError if the data has no capacity in
     MSU.
     """
-    ordered = [
-        (family, setting)
-        for family in families
-        for form in family.FORMS
-        for _, setting in what_ifs
-        if setting.form is form
-    ]
+    forms = [form for family in families for form in family.FORMS]
+    ordered = sorted(what_ifs, key=lambda what_if: forms.index(what_if[1].form))
     measured = list(partitions.measured_intervals(session, system, extra=_EXTRA))
     images, classes = msu.images(session), _classes(session)
     own = partitions.own_partition(session, system)

@@ -31,5 +31,7 @@ def change(case: WhatIfCase, setting: Setting) -> None:
         value = setting.choice("true", "false") == "true"
     else:
         value = setting.choice("vertical", "horizontal")
-    case.set_facts(index, **{field: value})
+    case.replace(index, **{field: value})
+    # No change has been made yet.
+    case.before = case.machine
     case.notes.append(f"{setting.key}={setting.value} applies before and after: assumed")

@@ -22,19 +22,25 @@ from zlens.inputs.options import parse_time_spec
 from zlens.models import interval_choice
 from zlens.models.partitions import measurement as partitions
 from zlens.models.partitions.model import TYPES
+from zlens.models.scenario_errors import ScenarioErrors
 from zlens.models.shares import measurement as shares
 from zlens.models.smt.switch import switch_bounds
-from zlens.plan import FAMILIES, course, guest_shares, smt
+from zlens.plan import FAMILIES, course, guest_shares
 from zlens.plan import tables as plan_tables
 from zlens.plan.case import MeasuredInterval, Setting, WhatIfCase, WhatIfKey, situation
 from zlens.rendering.answer import Answer, AnswerColumn, AnswerTable
 from zlens.rendering.answer_columns import answer_columns, answer_table
 from zlens.schema.plain_text import format_list
+from zlens.schema.validators import Choice
 from zlens.schema.wording import phrase
 
 #: Measure that each of the two scenarios is built from, and the limits of averages.
 TABLES = {"machine": "partition", "guests": "guest", "averages": "image_capacity"}
 _SEPARATE = "use a separate plan for each"
+#: The setting that switches multithreading, its values with the threads on a core, and what goes with it.
+_SMT, _SMT_VALUE = "smt", "on or off"
+_THREADS = {"on": 2, "off": 1}
+_WITH_SMT = "max_capacity_factor, path, guest.NAME.path, guest.NAME.serial, guest.NAME.serial_at_once"
 
 
 def families() -> list[ModuleType]:
@@ -90,7 +96,7 @@ class PlanRequest(Struct, frozen=True):
 
 def parse_question(settings: Sequence[str]) -> PlanRequest:
     """Parse the settings, checked where possible without data; ScenarioError if they are invalid."""
-    switch = [setting for setting in settings if setting.partition("=")[0].strip() == smt.KEY]
+    switch = [setting for setting in settings if setting.partition("=")[0].strip() == _SMT]
     if switch:
         return _parse_switch(settings, switch)
     what_ifs = [parse_setting(setting) for setting in settings]
@@ -130,10 +136,9 @@ def plan(
         case.before = case.machine = interval.machine.scenario
     if interval.guests is not None:
         case.guests = interval.guests.scenario
-    for family in families():
-        for setting_family, request in what_ifs:
-            if setting_family is family:
-                family.change(case, request)
+    in_order = families()
+    for family, request in sorted(what_ifs, key=lambda what_if: in_order.index(what_if[0])):
+        family.change(case, request)
     guest_shares.check_limits(case)
     return plan_tables.answer(case, machine=any(family.NEEDS == "machine" for family, _ in what_ifs))
 
@@ -163,10 +168,11 @@ def _parse_switch(settings: Sequence[str], switch: Sequence[str]) -> PlanRequest
     fields = {form.field for _, form in all_keys()}
     mixed = [setting for setting in others if setting.partition("=")[0].split(".")[-1].strip() in fields]
     if mixed or len(switch) > 1:
-        expected = f"only {', '.join(smt.COMPATIBLE_SETTINGS)} with it"
         message = f"{switch[0]} cannot be combined with {(mixed or switch)[-1]}"
-        raise ScenarioError(message, expected=expected, cure=_SEPARATE)
-    return PlanRequest(threads=smt.threads(switch[0]), beside=others)
+        raise ScenarioError(message, expected=f"only {_WITH_SMT} with it", cure=_SEPARATE)
+    value = switch[0].partition("=")[2].strip()
+    threads = _THREADS[Choice(tuple(_THREADS)).check(value, _SMT, ScenarioErrors(None))]
+    return PlanRequest(threads=threads, beside=others)
 
 
 def _check_combinations(wanted: Sequence[tuple[ModuleType, Setting]]) -> None:
@@ -249,7 +255,8 @@ def list_settings(
             for _, form in all_keys()
             for key in form.full_keys()
         ]
-        rows_of_all.append((smt.KEY, phrase("set", what=f"{smt.KEY}=on"), smt.VALUE, smt.TEXT))
+        text = "multithreading of the cores of the system, with no other change"
+        rows_of_all.append((_SMT, phrase("set", what=f"{_SMT}=on"), _SMT_VALUE, text))
         table = answer_table("plan", "whatifs", "", rows_of_all)
         return Answer("plan", "What-ifs for a measured interval", [table], notes=list(_NOTES))
     name, end = choose_interval(session, (), system, at)
@@ -270,7 +277,7 @@ def list_settings(
             f"needs: {required_records(TABLES[needed])}"
         )
     if _has_rows(session, "cpu"):
-        rows.append((smt.KEY, phrase("set", what=f"{smt.KEY}=on"), smt.VALUE, None))
+        rows.append((_SMT, phrase("set", what=f"{_SMT}=on"), _SMT_VALUE, None))
     title = f"What-ifs for {name}, interval that ended {interval.shown}"
     columns = (*answer_columns("plan", "whatifs")[:3], AnswerColumn("now", "Current, measured"))
     if interval.machine is not None:

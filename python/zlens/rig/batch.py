@@ -24,7 +24,7 @@ from zlens.rig import observed_values
 from zlens.rig.definition import Observation, RigDefinition
 from zlens.rig.jobs import Job
 from zlens.rig.runners import RunData, Runner
-from zlens.simulation.worker_processes import without_interrupts
+from zlens.simulation.run import without_interrupts
 from zlens.version import VERSION
 
 if TYPE_CHECKING:

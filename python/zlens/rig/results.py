@@ -82,11 +82,9 @@ def run(
     progress: Progress | None = None,
 ) -> list[RigResult]:
     """Run files and judge them. Raises RigInterrupted after an interrupt, with the results so far."""
-    wanted = {rig.name: [job for _, _, those in jobs.rig_jobs(rig, seeds) for job in those] for rig in rigs}
+    wanted = [(rig, jobs.rig_jobs(rig, seeds)) for rig in rigs]
     try:
-        done = batch.run(
-            [(rig, wanted[rig.name]) for rig in rigs], runner, folder, jobs=workers, progress=progress
-        )
+        done = batch.run(wanted, runner, folder, jobs=workers, progress=progress)
     except batch.BatchInterrupted as interrupt:
         raise RigInterrupted([judge_rig(rig, interrupt.done, seeds) for rig in rigs]) from None
     return [judge_rig(rig, done, seeds) for rig in rigs]
@@ -104,10 +102,8 @@ def judge_rig(
     rig: RigDefinition, done: Mapping[tuple[str, str], CompletedRun], seeds: int | None = None
 ) -> RigResult:
     """Return the result of a file from its runs."""
-    by_variant = jobs.jobs_by_variant(rig, seeds)
-    outcomes = [outcome(rig, variant, cases, done) for variant, cases in by_variant]
-    all_jobs = [job for _, cases in by_variant for case_jobs in cases.values() for job in case_jobs]
-    missing = any((job.rig, job.name) not in done for job in all_jobs)
+    outcomes = [outcome(rig, *each, done) for each in jobs.jobs_by_variant(rig, seeds)]
+    missing = any((job.rig, job.name) not in done for job in jobs.rig_jobs(rig, seeds))
     return RigResult(rig, tuple(outcomes), complete=not missing)
 
 

@@ -97,9 +97,8 @@ def run(
 ) -> SuiteRuns:
     """Run all scenarios at both levels. Raises BatchInterrupted after an interrupt; its runs are kept."""
     rig = suite.rig
-    wanted = list(jobs.rig_jobs(rig, seeds))
-    all_jobs = [job for _, _, of_case in wanted for job in of_case]
-    done = batch.run([(rig, all_jobs)], runner, folder, jobs=workers, progress=progress)
+    wanted = [(rig, jobs.rig_jobs(rig, seeds))]
+    done = batch.run(wanted, runner, folder, jobs=workers, progress=progress)
     errors = [f"{one.job.name}: {one.error}" for one in done.values() if one.error is not None]
     runs = {(one.job.case, one.job.variant, one.job.seed): one for one in done.values() if one.error is None}
     base, comparison = (level.name for level in rig.policies)

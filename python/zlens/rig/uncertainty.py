@@ -131,9 +131,10 @@ def run(
 def uncertain_constants(rig: RigDefinition) -> list[str]:
     """Return the assumed constants with a range that the runs of the judged policies use and do not set."""
     names: dict[str, None] = {}
-    for _, variant, those in jobs.rig_jobs(rig, 1):
-        if isinstance(variant, Policy) and variant.judged:
-            for one in simulation.prepare(those[0].values, file=rig.file).constants:
+    judged = {policy.name for policy in rig.policies if policy.judged}
+    for job in jobs.rig_jobs(replace(rig, controls=()), 1):
+        if job.variant in judged:
+            for one in simulation.prepare(job.values, file=rig.file).constants:
                 known = constants().get(one.name)
                 if known is not None and known.range and one.status in ASSUMED:
                     names[one.name] = None

@@ -64,6 +64,19 @@ class FactFile(FactTable, frozen=True):
         return load(FACTS / cls.path, cls)
 
 
+class NamedFacts(FactTable, frozen=True):
+    """Each table of one file, with the path of the file in the folder of facts."""
+
+    path: ClassVar[str]
+
+    @classmethod
+    @cache
+    def by_name(cls) -> dict[str, Self]:
+        """Return the tables of the file, read once; CatalogError with the line of an invalid key."""
+        tables: dict[str, Self] = load(FACTS / cls.path, GenericAlias(dict, (str, cls)))  # type: ignore[arg-type]
+        return tables
+
+
 def one_of(words: Iterable[str], description: str | None = None) -> Meta:
     """Return the annotation of a text that is one of some words, which code lists with what they mean."""
     choice = Choice(tuple(words))

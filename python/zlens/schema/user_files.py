@@ -70,6 +70,11 @@ def read_content(path: str, longest: int, what: str, cure: str) -> bytes:
     return data
 
 
+def read_text(path: str, longest: int, what: str, cure: str) -> str:
+    """Return the text of a file; InputError if it cannot be read, is too long or is not text."""
+    return decoded(read_content(path, longest, what, cure), path, cure)
+
+
 def read_secret(path: str, longest: int, what: str, cure: str) -> bytes:
     """Return the bytes of a file as `read_content`; InputError if other users can read it."""
     check_secret(path)

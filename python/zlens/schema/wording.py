@@ -7,32 +7,24 @@ have their own wording of it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from zlens.errors import Wording
-from zlens.schema import structs
-from zlens.schema.facts import FACTS
-from zlens.schema.structs import FactTable, doc
+from zlens.schema.structs import NamedFacts, doc
 
 
-class InterfaceTexts(FactTable, frozen=True):
+class InterfaceTexts(NamedFacts, frozen=True):
     """The texts of a code, with {arguments}."""
 
+    path: ClassVar = "wording.toml"
     command: Annotated[str, doc("on the command line")]
     page: Annotated[str, doc("in the web UI")]
     python: Annotated[str, doc("in Python")]
 
 
-@cache
-def codes() -> dict[str, InterfaceTexts]:
-    """Return the texts of all codes."""
-    return structs.load(FACTS / "wording.toml", dict[str, InterfaceTexts])
-
-
 def phrase(code: str, **arguments: object) -> Wording:
     """Return the wording of a code; as a str it is Python's. KeyError if there is no such code."""
-    texts = codes()[code]
+    texts = InterfaceTexts.by_name()[code]
     return Wording(*(text.format(**arguments) for text in (texts.python, texts.command, texts.page)))
 
 

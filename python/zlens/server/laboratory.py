@@ -37,7 +37,7 @@ def solve(workspace: Workspace, request: dict[str, Any]) -> dict[str, Any]:
 
 def _checked(request: dict[str, Any]) -> dict[str, Any]:
     """Return assumptions and numbers of a scenario; its errors are part of the response."""
-    spec = models.find(request["model"]).SPEC
+    spec = models.find(request["model"]).spec
     try:
         scenario_values = _read(request)
         with user_files.forbid_file_names():
@@ -100,9 +100,9 @@ def keys(workspace: Workspace, request: dict[str, Any]) -> dict[str, Any]:
     model = models.find(request["model"])
     return {
         "name": request["model"],
-        "summary": model.SUMMARY,
-        "example": model.EXAMPLE,
-        "keys": "".join(scenario.describe_keys(model.SPEC)),
+        "summary": model.summary,
+        "example": model.example,
+        "keys": "".join(scenario.describe_keys(model.spec)),
     }
 
 

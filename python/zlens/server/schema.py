@@ -51,8 +51,8 @@ def answer(workspace: Workspace, request: dict[str, Any]) -> dict[str, Any]:
         schema["models"] = [
             {
                 "name": name,
-                "summary": models.find(name).SUMMARY,
-                "example": models.find(name).EXAMPLE,
+                "summary": models.find(name).summary,
+                "example": models.find(name).example,
                 "needs": _model_needs(name),
             }
             for name in models.MODELS

@@ -35,7 +35,7 @@ from zlens.session.selection import condition, is_selected
 from zlens.session.source_tables import SourceTables
 
 if TYPE_CHECKING:
-    from zlens.catalog.formula_policy import FormulaPolicy
+    from zlens.catalog.cpumf import FormulaPolicy
     from zlens.catalog.groups import Groups
     from zlens.engine.engine import Engine
     from zlens.engine.results import QueryResult
@@ -530,7 +530,7 @@ class CoreSession:
 
     @cached_property
     def _trust(self) -> FormulaPolicy:
-        from zlens.catalog.formula_policy import CpumfWeights, FormulaPolicy
+        from zlens.catalog.cpumf import CpumfWeights, FormulaPolicy
 
         weights = CpumfWeights()
         if self.options.weights:

@@ -9,16 +9,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
-from functools import cache
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from msgspec import Meta
 
 from zlens.catalog import cpumf
 from zlens.errors import CatalogError
-from zlens.schema import structs
-from zlens.schema.facts import FACTS
-from zlens.schema.structs import SourcedTable
+from zlens.schema.structs import NamedFacts, SourcedTable
 
 Role = Any
 
@@ -90,27 +87,23 @@ def counter_table(generation: str) -> dict[str, Any]:
 
 def simulated_generations() -> tuple[str, ...]:
     """Return the generations whose counters can be simulated."""
-    return tuple(_caches())
+    return tuple(CacheSizes.by_name())
 
 
 def caches(generation: str) -> dict[str, float]:
     """Return the cache sizes of a generation in MiB, instructions and data in total."""
-    sizes = _caches()[generation]
+    sizes = CacheSizes.by_name()[generation]
     return {f"{level}_mib": getattr(sizes, level) for level in ("l1", "core", "chip", "drawer")}
 
 
-class CacheSizes(SourcedTable, frozen=True):
+class CacheSizes(NamedFacts, SourcedTable, frozen=True):
     """Caches of a machine generation in MiB, instructions and data in total."""
 
+    path: ClassVar = "models/caches.toml"
     l1: Annotated[float, Meta(gt=0, description="L1 of a core")]
     core: Annotated[float, Meta(gt=0, description="L2 of a core")]
     chip: Annotated[float, Meta(gt=0, description="the cache that the cores of a chip share")]
     drawer: Annotated[float, Meta(gt=0, description="the cache of a drawer")]
-
-
-@cache
-def _caches() -> dict[str, CacheSizes]:
-    return structs.load(FACTS / "models" / "caches.toml", dict[str, CacheSizes])
 
 
 def _check_sources(generation: str, needed: Iterable[str], present: Collection[str]) -> None:

@@ -6,8 +6,9 @@ from typing import Any
 
 from zlens.models.partitions import model
 from zlens.models.scenario import Scenario
+from zlens.models.scenario_keys import key_table
 
 
 def machine(scenario: Scenario) -> dict[str, Any]:
     model.check_combinations(scenario)
-    return {name: scenario[name] for name in model.SPEC.by_name}
+    return {name: scenario[name] for name in key_table("partitions.scenario").by_name}

@@ -28,13 +28,11 @@ from zlens.inputs.unix_time import from_unix_us
 from zlens.models.constants import constant
 from zlens.models.scenario import Scenario, check_scenario, set_value
 from zlens.models.scenario_keys import key_table
-from zlens.models.system.model import SPEC
 from zlens.rendering.answer import Assumption
 from zlens.rendering.atomic_file import atomic_write, is_special_file
 from zlens.schema.validators import Key, ListOf, Spec
 from zlens.simulation.custom_policy import DecisionCost, PolicyCalls, PolicySource, interruptible
 from zlens.simulation.lowering import LoweredScenario, lower_scenario
-from zlens.simulation.worker_processes import without_interrupts
 
 if TYPE_CHECKING:
     from multiprocessing.synchronize import Event
@@ -99,10 +97,10 @@ def prepare(
     for key, value in overrides.items():
         values = values if value is None else set_value(values, f"simulation.{key}", value)
     models.find(name)
-    module = simulation.find(name)
+    to_machine = simulation.find(name)
     scenario = models.prepared(name, values, file=file)
     try:
-        machine = module.machine(scenario)
+        machine = to_machine(scenario)
         machine_scenario = scenario
         if machine is not scenario.values:
             shared = {key: scenario[key] for key in ("title", "simulation", "machine", "cp")}
@@ -111,7 +109,9 @@ def prepare(
                 shared["cp"] = {**(shared["cp"] or {}), **machine["cp"], **values.get("cp", {})}
             converted = _plain({**machine, **_plain(shared)})
             # Lines of a converted scenario differ from the lines of its text.
-            machine_scenario = check_scenario(SPEC, converted, problem=replace(scenario.problem, text=None))
+            machine_scenario = check_scenario(
+                models.find("system").spec, converted, problem=replace(scenario.problem, text=None)
+            )
         lowered = lower_scenario(machine_scenario)
     except ScenarioError as error:
         error.file = error.file or file
@@ -149,7 +149,7 @@ def _plain(value: Any) -> Any:
 
 def _constants(name: str, values: Mapping[str, Any], machine_scenario: Scenario) -> Iterator[Assumption]:
     """Yield the constants that a simulation uses: those that the scenario sets, then the others."""
-    keys = (*key_table("simulation.scenario").keys, *models.find(name).SPEC.keys)
+    keys = (*key_table("simulation.scenario").keys, *models.find(name).spec.keys)
     explicit = dict(_set(keys, values))
     for constant_name, value in explicit.items():
         assumption = constant(constant_name).assumed()
@@ -317,6 +317,19 @@ def _run_in_process(number: int, ready: PreparedScenario, paths: dict[str, str])
         _done[number] = seconds
 
     return _run(ready, paths, report, _stop.is_set)
+
+
+@contextmanager
+def without_interrupts() -> Iterator[None]:
+    """Block interrupts, for good in processes that are started meanwhile: their parent ends them.
+
+    A process that ignores interrupts only once it runs prints a traceback if one comes before.
+    """
+    previous = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, previous)
 
 
 def _run_parallel(

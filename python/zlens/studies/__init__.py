@@ -1,40 +1,31 @@
 """Studies: comparisons of runs of a workload, measured or from a table.
 
-Each study is a module with SUMMARY, SPEC (the keys of its file), EXAMPLE (a file to start from) and `solve`.
-Files are checked like scenarios of models, and answers are printed like theirs.
+Each study is a module with SUMMARY, SPEC (the keys of its file) and `solve`; facts/examples has a file to
+start from. Files are checked like scenarios of models, and answers are printed like theirs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib import import_module
-from typing import Any, Protocol, cast
+from typing import Any
 
 from zlens.errors import QueryError
-from zlens.models.scenario import Scenario, check_scenario
+from zlens.models import Model
+from zlens.models.scenario import check_scenario, example
 from zlens.rendering.answer import Answer
-from zlens.schema.validators import Spec
 from zlens.schema.wording import phrase
 
 #: In the order in which they are listed.
 STUDIES = ("scaling", "regression", "trend")
 
 
-class Study(Protocol):
-    """The interface of a study's module."""
-
-    SUMMARY: str
-    SPEC: Spec
-    EXAMPLE: str
-
-    def solve(self, scenario: Scenario, *, as_published: bool = False) -> Answer: ...
-
-
-def find(name: str) -> Study:
+def find(name: str) -> Model:
     """Return the study with this name; raise QueryError if there is none."""
     if name not in STUDIES:
         raise QueryError(f"no study is called {name}", expected=", ".join(STUDIES), cure=phrase("studies"))
-    return cast(Study, import_module(f"zlens.studies.{name}"))
+    module = import_module(f"zlens.studies.{name}")
+    return Model(module.SUMMARY, module.SPEC, example(name), module.solve)
 
 
 def solve(
@@ -45,7 +36,7 @@ def solve(
     as_published: compute ITR from busy rounded to 0.1%, as in published tables.
     """
     study = find(name)
-    ready = check_scenario(study.SPEC, values, file=file)
+    ready = check_scenario(study.spec, values, file=file)
     answer = study.solve(ready, as_published=as_published)
     answer.assumptions = [*ready.assumptions, *answer.assumptions]
     return answer

@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import astuple
 
 from zlens.models.optional_numbers import product, ratio
-from zlens.models.scenario import Scenario, example
+from zlens.models.scenario import Scenario
 from zlens.models.scenario_keys import key_table
 from zlens.rendering.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable, Value
 from zlens.rendering.answer_columns import answer_columns
@@ -30,7 +30,6 @@ from zlens.studies.runs import WorkloadRun
 
 SUMMARY = "many workloads before and after a change: mean and spread of their ratios, outliers"
 SPEC = key_table("regression.scenario")
-EXAMPLE = example("regression")
 
 
 class RunPair(Struct, frozen=True):

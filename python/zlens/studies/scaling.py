@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from zlens.catalog.capacity_curves import Point
 from zlens.models.capacity import curve_sources, scaling, usl
-from zlens.models.scenario import Scenario, example
+from zlens.models.scenario import Scenario
 from zlens.models.scenario_keys import key_table
 from zlens.rendering.answer import Answer, AnswerFigure
 from zlens.studies import scaling_notes, scaling_tables
@@ -21,7 +21,6 @@ from zlens.studies.scaling_tables import ScaledRun
 
 SUMMARY = "a workload in partitions of increasing size, against the capability of the machine"
 SPEC = key_table("scaling.scenario")
-EXAMPLE = example("scaling")
 
 
 def solve(scenario: Scenario, *, as_published: bool = False) -> Answer:
@@ -105,10 +104,10 @@ def _curve(
 
 def _fit_law(rows: list[ScaledRun]) -> usl.UslFit | None:
     points = [(float(row.scaled.run.processors), row.scaled.itr) for row in rows if row.scaled.itr]
-    sizes = [size for size, _ in points]
+    sizes = tuple(size for size, _ in points)
     if len(set(sizes)) < len(sizes):
         return None
-    fit = usl.fit(sizes, [rate for _, rate in points if rate])
+    fit = usl.fit(sizes, tuple(rate for _, rate in points if rate))
     # As many runs as parameters always fit exactly.
     return fit if fit is not None and fit.freedom > 0 else None
 

@@ -218,12 +218,12 @@ def charts(rows: Sequence[ScaledRun], fit: usl.UslFit | None, *, relative: bool)
             base = rows[0].scaled.itr
             lines.append(ChartSeries("USL", [ratio(value, base) for value in fit.values]))
         yield Chart("Ratios to the smallest run", "lines", sizes, tuple(lines), "", "cores")
-        efficiency = ChartSeries("efficiency", [_percent(row.scaled.efficiency) for row in rows])
+        efficiency = ChartSeries("efficiency", [product(100, row.scaled.efficiency) for row in rows])
         labels = [f"{row.scaled.run.processors} cores" for row in rows]
         yield Chart("Efficiency: ITR ratio / expected ratio", "bars", labels, (efficiency,), "%")
     elif len(rows) > 1:
         percent = tuple(
-            ChartSeries(ratio.name, [_percent(value) for value in ratio.values]) for ratio in ratios
+            ChartSeries(ratio.name, [product(100, value) for value in ratio.values]) for ratio in ratios
         )
         yield Chart("In percent of the first run", "bars", names, percent, "%")
     costs = [
@@ -235,7 +235,3 @@ def charts(rows: Sequence[ScaledRun], fit: usl.UslFit | None, *, relative: bool)
     if used:
         unit = "CPUs" if relative else "ms"
         yield Chart("CPU time per transaction", "bars", names, tuple(used), unit)
-
-
-def _percent(part: float | None) -> float | None:
-    return product(100, part)

@@ -14,7 +14,7 @@ from msgspec import Struct
 from zlens.catalog import measures
 from zlens.errors import QueryError, ScenarioError
 from zlens.inputs.options import Options, Shift, parse_date, parse_shift, parse_time_spec
-from zlens.models.scenario import Scenario, example
+from zlens.models.scenario import Scenario
 from zlens.rendering.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable, Value
 from zlens.rendering.charts import Chart, ChartSeries
 from zlens.rendering.text_lines import with_unit
@@ -56,7 +56,6 @@ SPEC = Spec(
     )
 )
 
-EXAMPLE = example("trend")
 
 #: Name of the shift of all hours.
 ALL = "all"

@@ -54,7 +54,8 @@ def read(text: str, file: str, stem: str, folder: Path = FOLDER) -> ReportDefini
     for number, entry in enumerate(_complete(values["tables"], (stem,), folder, problem), 1):
         location = f"tables[{number}]"
         table = _table(structs.convert(entry, ReportTableFile, problem), location, problem)
-        _check_columns(table, location, problem)
+        for error in _column_errors(table, location):
+            raise problem.general_error(*error)
         _check_rows(table, mean, location, problem)
         tables.append(_with_defaults(table, mean, report.leading_zero))
     _check_keys([table.key for table in tables], problem)
@@ -204,11 +205,6 @@ def _check_keys(keys: list[str], problem: DocumentErrors) -> None:
         if key in keys[: number - 1]:
             message = f'tables[{number}].key is a duplicate: "{key}"'
             raise problem.general_error(message, "use another key", None, f"tables[{number}].key")
-
-
-def _check_columns(table: ReportTable, location: str, problem: DocumentErrors) -> None:
-    for message, cure, expected, where in _column_errors(table, location):
-        raise problem.general_error(message, cure, expected, where)
 
 
 def _column_errors(table: ReportTable, location: str) -> Iterator[tuple[str, str | None, str | None, str]]:

@@ -16,15 +16,12 @@ from msgspec import Struct
 from zlens.models.aliases import dasd
 from zlens.models.allocation import proportional, water_fill
 from zlens.models.optional_numbers import difference, product, ratio, total
-from zlens.models.scenario import Scenario, example
-from zlens.models.scenario_keys import key_table
+from zlens.models.scenario import Scenario
 from zlens.rendering.answer import Answer, AnswerFigure, AnswerTable
 from zlens.rendering.answer_columns import answer_table
 from zlens.rendering.charts import Chart, ChartSeries
 
 SUMMARY = "HyperPAV aliases: shares of a pool, and response of volumes with a base and aliases"
-SPEC = key_table("aliases.scenario")
-EXAMPLE = example("aliases")
 
 #: Maximum number of rows for one volume, and of volumes tabulated.
 _MOST_STEPS, _MOST_VOLUMES = 32, 8

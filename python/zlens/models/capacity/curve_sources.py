@@ -50,16 +50,12 @@ def named_curve(scenario: Scenario) -> NamedCurve | None:
         curve = tuple(from_adjustments(scenario["adjustments"]))
         return NamedCurve(curve, "adjustments of the scenario", "the scenario", "given")
     if scenario["data"] is not None:
-        _check_path(scenario["data"])
+        try:
+            user_files.checked_path(scenario["data"])
+        except InputError as error:
+            raise ScenarioError(f"data names a file; {error.message}", cure=error.cure) from None
         return _of_file(_resolve(scenario.problem.file, scenario["data"]), scenario["system"])
     return None
-
-
-def _check_path(path: str) -> None:
-    try:
-        user_files.checked_path(path)
-    except InputError as error:
-        raise ScenarioError(f"data names a file; {error.message}", cure=error.cure) from None
 
 
 def _resolve(scenario: str | None, path: str) -> str:
@@ -96,9 +92,7 @@ def _of_file(path: str, system: str | None) -> NamedCurve:
     except ZlensError as error:
         if isinstance(error, ScenarioError):
             raise
-        raise ScenarioError(
-            error.message, file=error.file, offset=error.offset, expected=error.expected, cure=error.cure
-        ) from None
+        raise ScenarioError.of(error) from None
 
 
 def curve_of_session(session: CoreSession, system: str | None = None) -> NamedCurve:

@@ -17,7 +17,7 @@ from zlens.catalog.expressions import literal
 from zlens.errors import QueryError, ScenarioError
 from zlens.models import scenario as scenarios
 from zlens.models.capacity import curve_sources
-from zlens.models.interval_choice import BUSY, interval_sql, local_time
+from zlens.models.interval_choice import interval_sql, load_busy, local_time
 from zlens.models.optional_numbers import product, total
 from zlens.rendering.answer import Answer, AnswerFigure, Value
 from zlens.rendering.answer_columns import answer_table
@@ -27,13 +27,9 @@ if TYPE_CHECKING:
     from zlens.session.session import CoreSession
 
 TABLE = "cpu"
+busy = load_busy
 #: Keys of the scenario that select a curve.
 _CURVES = ("machine", "factors", "adjustments", "data")
-
-
-def busy(_settings: Sequence[str] = ()) -> str:
-    """Return SQL of intervals and their processor utilization."""
-    return BUSY
 
 
 def compare(session: CoreSession, system: str, end: dt.datetime, settings: Sequence[str] = ()) -> Answer:

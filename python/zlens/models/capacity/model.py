@@ -16,8 +16,7 @@ from zlens.models.capacity import replacement, scaling
 from zlens.models.capacity import runs as capacity_runs
 from zlens.models.capacity.curve_sources import NamedCurve, named_curve
 from zlens.models.optional_numbers import product, ratio
-from zlens.models.scenario import Scenario, example
-from zlens.models.scenario_keys import key_table
+from zlens.models.scenario import Scenario
 from zlens.rendering.answer import Answer, AnswerFigure
 from zlens.rendering.answer_columns import answer_table
 from zlens.rendering.charts import Chart, ChartSeries
@@ -25,8 +24,6 @@ from zlens.rendering.charts import Chart, ChartSeries
 SUMMARY = (
     "capability of n processors in one partition or several, and how runs of a workload scale against it"
 )
-SPEC = key_table("capacity.scenario")
-EXAMPLE = example("capacity")
 
 
 def solve(scenario: Scenario) -> Answer:

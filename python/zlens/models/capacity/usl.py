@@ -74,21 +74,19 @@ def throughput(n: float, gamma: float, alpha: float, beta: float) -> float:
     return gamma * n / (1 + alpha * (n - 1) + beta * n * (n - 1))
 
 
+@lru_cache(maxsize=64)
 def fit(
-    sizes: Sequence[float], rates: Sequence[float], *, gamma: float | None = None, confidence: float = 0.95
+    sizes: tuple[float, ...],
+    rates: tuple[float, ...],
+    *,
+    gamma: float | None = None,
+    confidence: float = 0.95,
 ) -> UslFit | None:
     """Fit the law to (size, throughput) by least squares; None with fewer sizes than parameters.
 
     sizes are 1 or more, rates above 0. gamma: throughput of one processor if known; fitted otherwise.
+    Cached, because a sweep over another key fits the same observations repeatedly.
     """
-    return _fit(tuple(sizes), tuple(rates), gamma, confidence)
-
-
-@lru_cache(maxsize=64)
-def _fit(
-    sizes: tuple[float, ...], rates: tuple[float, ...], gamma: float | None, confidence: float
-) -> UslFit | None:
-    """Fit as `fit` does, cached because a sweep over another key fits the same observations repeatedly."""
     unknown = 2 + (gamma is None)
     if len(set(sizes)) < unknown:
         return None

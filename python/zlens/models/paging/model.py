@@ -7,15 +7,12 @@ from typing import Any
 from zlens.models.optional_numbers import ratio
 from zlens.models.paging import page_space
 from zlens.models.paging.page_space import GB, PAGE
-from zlens.models.scenario import Scenario, example
-from zlens.models.scenario_keys import key_table
+from zlens.models.scenario import Scenario
 from zlens.rendering.answer import Answer, AnswerFigure
 from zlens.rendering.answer_columns import answer_table
 from zlens.rendering.charts import Chart, ChartSeries
 
 SUMMARY = "paging: space that guests can need, how full it gets, and pages per I/O on the paging volumes"
-SPEC = key_table("paging.scenario")
-EXAMPLE = example("paging")
 
 
 def solve(scenario: Scenario) -> Answer:
@@ -122,7 +119,7 @@ def _fullness(scenario: Scenario, need: float | None, slots: int, answer: Answer
 
 
 def _storage(scenario: Scenario, answer: Answer) -> None:
-    defaults = page_space.storbuf()[scenario["storbuf"]]
+    defaults = page_space.Storbuf.by_name()[scenario["storbuf"]]
     each = zip(("E1", "E2", "E3"), defaults.percent, strict=True)
     rows = [(name, percent, percent / 100 * scenario["real"]) for name, percent in each]
     answer.tables.append(

@@ -7,14 +7,11 @@ Planning and Administration. I/O: utilization law; a page is 4 KB.
 from __future__ import annotations
 
 import math
-from functools import cache
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from msgspec import Meta, Struct
 
-from zlens.schema import structs
-from zlens.schema.facts import FACTS
-from zlens.schema.structs import SourcedTable
+from zlens.schema.structs import NamedFacts, SourcedTable
 
 PAGE = 4096
 GB = 2**30
@@ -24,17 +21,12 @@ DAT_STRUCTURES = 1.01
 SLOTS_OF_CYLINDER = 180
 
 
-class Storbuf(SourcedTable, frozen=True):
-    """Defaults of SET SRM STORBUF."""
+class Storbuf(NamedFacts, SourcedTable, frozen=True):
+    """Defaults of SET SRM STORBUF: `current` or `older`."""
 
+    path: ClassVar = "models/storbuf.toml"
     text: Annotated[str, Meta(description="what they apply to")]
     percent: Annotated[tuple[int, int, int], Meta(description="for E1, E2, E3, percent of storage")]
-
-
-@cache
-def storbuf() -> dict[str, Storbuf]:
-    """Return the defaults by key, `current` or `older`."""
-    return structs.load(FACTS / "models" / "storbuf.toml", dict[str, Storbuf])
 
 
 def space_needed(

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from zlens.catalog import processor_types
+from zlens.models.allocation import NEGLIGIBLE
 from zlens.models.partitions import prsm, tables, zvm_limits
 from zlens.models.partitions.prsm import Claim
-from zlens.models.partitions.tables import NEGLIGIBLE, PartitionMember, Pool
-from zlens.models.scenario import Scenario, example
-from zlens.models.scenario_keys import key_table
+from zlens.models.partitions.tables import PartitionMember, Pool
+from zlens.models.scenario import Scenario
 from zlens.rendering.answer import Answer, AnswerFigure
 from zlens.rendering.charts import Chart, ChartSeries
 
@@ -24,8 +24,6 @@ SUMMARY = (
 )
 
 TYPES = processor_types.modeled_types()
-SPEC = key_table("partitions.scenario")
-EXAMPLE = example("partitions")
 
 
 def solve(scenario: Scenario) -> Answer:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from zlens.inputs.unix_time import to_unix_us
+from zlens.models.optional_numbers import total
 from zlens.models.partitions.rolling_average import WINDOW_S, RollingAverage, RollingMean
 
 if TYPE_CHECKING:
@@ -166,8 +167,7 @@ def sum_lines(lines: Iterable[Line]) -> Line:
             by_end.setdefault(end, []).append((seconds, value))
     sums: Line = []
     for end, parts in sorted(by_end.items()):
-        known = [value for _, value in parts if value is not None]
-        sums.append((end, parts[0][0], sum(known) if len(known) == len(parts) else None))
+        sums.append((end, parts[0][0], total(value for _, value in parts)))
     return sums
 
 
@@ -179,7 +179,7 @@ def peak_hour(line: Iterable[tuple[float, float, float | None]]) -> tuple[int, f
             hour = hours.setdefault(int((end - seconds / 2) // HOUR_S), [0.0, 0.0])
             hour[0] += value * seconds
             hour[1] += seconds
-    means = {hour: total / seconds for hour, (total, seconds) in hours.items()}
+    means = {hour: weighted / seconds for hour, (weighted, seconds) in hours.items()}
     # Of equal hours the first; sums of equal averages differ in their last digits.
     best = max(means, key=lambda hour: (round(means[hour], 6), -hour), default=None)
     return None if best is None else (best, means[best])

@@ -9,6 +9,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from zlens.models.allocation import NEGLIGIBLE
 from zlens.models.optional_numbers import ratio
 from zlens.models.partitions import prsm, zvm_limits
 from zlens.models.partitions.prsm import Claim, Polarity
@@ -16,8 +17,6 @@ from zlens.models.scenario import Scenario
 from zlens.rendering.answer import AnswerTable, Value
 from zlens.rendering.answer_columns import answer_table
 
-#: Less than this much of a core is negligible.
-NEGLIGIBLE = 1e-9
 #: Weights closer than this count as equal (PR/SM Planning Guide, use of processing weights).
 _SAME_WEIGHT = 0.02
 #: Maximum number of names in a note.

@@ -8,8 +8,7 @@ from typing import Any
 
 from zlens.models.optional_numbers import product, ratio
 from zlens.models.queueing import queues
-from zlens.models.scenario import Scenario, example
-from zlens.models.scenario_keys import key_table
+from zlens.models.scenario import Scenario
 from zlens.rendering.answer import Answer, AnswerFigure
 from zlens.rendering.answer_columns import answer_table
 from zlens.rendering.charts import Chart, ChartSeries
@@ -20,8 +19,6 @@ Row = tuple[Any, ...]
 Solution = tuple[list[Row], list[Row], list[str]]
 
 SUMMARY = "queues: throughput, response and utilization, exact for open, closed and mixed systems"
-SPEC = key_table("queueing.scenario")
-EXAMPLE = example("queueing")
 
 
 def solve(scenario: Scenario) -> Answer:

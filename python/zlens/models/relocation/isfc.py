@@ -11,22 +11,15 @@ from msgspec import Struct
 
 from zlens.models.published_numbers import number
 
+#: Maximum number of CTC devices of one logical link, and of chpids that IBM recommends for one.
+MAX_DEVICES, MAX_CHPIDS = int(number("isfc_devices")), int(number("isfc_chpids"))
+
 
 class Device(Struct, frozen=True):
     """A CTC device of a link: its number and the index of its chpid."""
 
     number: int
     chpid: int
-
-
-def max_devices() -> int:
-    """Return the maximum number of CTC devices of one logical link."""
-    return int(number("isfc_devices"))
-
-
-def max_chpids() -> int:
-    """Return the maximum number of chpids that IBM recommends for one logical link."""
-    return int(number("isfc_chpids"))
 
 
 def capacity_factor(speeds: Sequence[float]) -> float:
@@ -36,7 +29,7 @@ def capacity_factor(speeds: Sequence[float]) -> float:
 
 def usable_device_count(devices: int) -> int:
     """Return the number of devices of a link that each side writes on."""
-    if devices > max_devices():
+    if devices > MAX_DEVICES:
         return 0
     return devices - sum(devices >= number(f"isfc_{left}_left_from") for left in ("one", "two"))
 

@@ -81,9 +81,9 @@ def _link_notes(
 ) -> list[str]:
     """Return notes on deviations from IBM's best practices for ISFC links."""
     notes = []
-    max_chpids = isfc.max_chpids()
-    if len(chpids) > max_chpids:
-        notes.append(f"{len(chpids)} chpids are more than the {max_chpids} that IBM recommends for one link")
+    if len(chpids) > isfc.MAX_CHPIDS:
+        most = isfc.MAX_CHPIDS
+        notes.append(f"{len(chpids)} chpids are more than the {most} that IBM recommends for one link")
     speeds = [chpid["speed"] for chpid in chpids]
     if len(set(speeds)) > 1:
         listed = ", ".join(f"{speed:g}" for speed in sorted(set(speeds)))
@@ -162,6 +162,6 @@ def check_link(scenario: Scenario) -> None:
     devices = _devices(scenario)
     if len({device.number for device in devices}) < len(devices):
         raise error("link.chpid has the same device number twice", "assign each device to one chpid")
-    if len(devices) > isfc.max_devices():
+    if len(devices) > isfc.MAX_DEVICES:
         raise error(f"the link has {len(devices)} CTC devices", "leave some out",
-                    expected=f"at most {isfc.max_devices()}")  # fmt: skip
+                    expected=f"at most {isfc.MAX_DEVICES}")  # fmt: skip

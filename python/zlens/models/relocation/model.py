@@ -20,8 +20,7 @@ from zlens.models.constants import constant
 from zlens.models.optional_numbers import ratio
 from zlens.models.relocation import dirtying, precopy
 from zlens.models.relocation import link as relocation_link
-from zlens.models.scenario import Scenario, example
-from zlens.models.scenario_keys import key_table
+from zlens.models.scenario import Scenario
 from zlens.rendering.answer import Answer, AnswerFigure, AnswerTable
 from zlens.rendering.answer_columns import answer_table
 from zlens.rendering.charts import COLORS, Chart, ChartSeries
@@ -30,8 +29,6 @@ SUMMARY = "live guest relocation: passes, quiesce and total time, cancellation, 
 
 #: Pages of 4 KiB in a MiB.
 PAGES_IN_MIB = 256
-SPEC = key_table("relocation.scenario")
-EXAMPLE = example("relocation")
 
 
 def solve(scenario: Scenario) -> Answer:

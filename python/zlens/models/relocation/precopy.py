@@ -114,7 +114,13 @@ def relocate(
     most_each  maximum pages per second of one relocation, above 0
     several    what several relocations send together, of `rate`, which is that of one
     """
-    return _Run(guests, rules, rate, at_once, most_each, several).outcomes()
+    states = [_State(guest, RelocationOutcome(guest.name, 0.0)) for guest in guests]
+    run = _Run(rules, rate, min(most_each, rate), several, deque(states))
+    for _ in range(min(at_once, len(states))):
+        run.begin()
+    while run.step():
+        pass
+    return [state.outcome for state in states]
 
 
 class _State(Struct):
@@ -129,44 +135,31 @@ class _State(Struct):
     over: bool = False
 
 
-class _Run:
+class _Run(Struct):
     """All relocations on one clock.
 
     `sent` is the number of pages that one relocation would have sent by always sending: all send at the same
     rate, so a pass of V pages ends when `sent` has advanced by V, regardless of the other relocations.
     """
 
-    def __init__(
-        self,
-        guests: Sequence[RelocatingGuest],
-        rules: StopRules,
-        rate: float,
-        at_once: int,
-        most_each: float,
-        several: float,
-    ) -> None:
-        self.rules, self.rate, self.most_each, self.several = rules, rate, min(most_each, rate), several
-        self.waiting = deque(_State(guest, RelocationOutcome(guest.name, 0.0)) for guest in guests)
-        self.all = list(self.waiting)
-        self.now = self.sent = 0.0
-        self.senders = 0
-        self.targets: list[tuple[float, int, _State]] = []
-        self.timers: list[tuple[float, int, float, _State, Callable[[_State], None]]] = []
-        self.turns = 0
-        for _ in range(min(at_once, len(self.waiting))):
-            self._begin()
-
-    def outcomes(self) -> list[RelocationOutcome]:
-        while self._step():
-            pass
-        return [state.outcome for state in self.all]
+    rules: StopRules
+    rate: float
+    most_each: float
+    several: float
+    waiting: deque[_State]
+    now: float = 0.0
+    sent: float = 0.0
+    senders: int = 0
+    turns: int = 0
+    targets: list[tuple[float, int, _State]] = field(default_factory=list)
+    timers: list[tuple[float, int, float, _State, Callable[[_State], None]]] = field(default_factory=list)
 
     def _rate_per_relocation(self) -> float:
         """Return current pages per second of each relocation."""
         carried = self.rate * self.several if self.senders > 1 else self.rate
         return min(self.most_each, carried / max(1, self.senders))
 
-    def _step(self) -> bool:
+    def step(self) -> bool:
         """Advance to the next event; return False if there is none."""
         while self.targets and self.targets[0][2].target != self.targets[0][0]:
             heapq.heappop(self.targets)
@@ -189,7 +182,7 @@ class _Run:
             event(state)
         return True
 
-    def _begin(self) -> None:
+    def begin(self) -> None:
         state = self.waiting.popleft()
         state.outcome.begins = self.now
         set_up = partial(self._walk, pages=state.guest.pages, quiesced=False)
@@ -276,4 +269,4 @@ class _Run:
                 remaining_s = state.guest.fixed - (self.now - sent_by)
             outcome.quiesce_needed = outcome.quiesce + (remaining_s if code != COMPLETED else 0.0)
         if self.waiting:
-            self._begin()
+            self.begin()

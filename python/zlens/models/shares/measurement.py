@@ -17,7 +17,7 @@ from zlens import models
 from zlens.catalog.expressions import literal
 from zlens.models import interval_choice
 from zlens.models import scenario as scenarios
-from zlens.models.interval_choice import BUSY, interval_sql
+from zlens.models.interval_choice import interval_sql
 from zlens.models.optional_numbers import ratio
 from zlens.rendering.answer import Answer, AnswerFigure, Value
 from zlens.rendering.answer_columns import answer_table
@@ -27,13 +27,9 @@ if TYPE_CHECKING:
     from zlens.session.session import CoreSession
 
 TABLE = "guest"
+busy = interval_choice.load_busy
 #: Minimum number of idle processors for a note.
 _IDLE = 0.1
-
-
-def busy(_settings: Sequence[str] = ()) -> str:
-    """Return SQL of intervals and their processor utilization."""
-    return BUSY
 
 
 #: A user and a type of its virtual CPUs: a guest with CPs and IFLs is two entries of one name.

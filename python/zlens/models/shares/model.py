@@ -15,9 +15,8 @@ from typing import Any
 from msgspec import Struct
 
 from zlens.catalog import processor_types
-from zlens.models.allocation import CapGroup, group_fill
-from zlens.models.scenario import Scenario, example
-from zlens.models.scenario_keys import key_table
+from zlens.models.allocation import NEGLIGIBLE, CapGroup, group_fill
+from zlens.models.scenario import Scenario
 from zlens.rendering.answer import Answer, AnswerFigure
 from zlens.rendering.answer_columns import answer_table
 from zlens.rendering.charts import Chart, ChartSeries
@@ -25,12 +24,6 @@ from zlens.rendering.charts import Chart, ChartSeries
 SUMMARY = "CP shares, limits and CPU pools: entitlement, allocation and what limits each user"
 
 TYPES = processor_types.modeled_types()
-
-SPEC = key_table("shares.scenario")
-EXAMPLE = example("shares")
-
-#: Less than this much of a processor is negligible.
-_NEGLIGIBLE = 1e-9
 
 
 class ShareUser(Struct, frozen=True):
@@ -86,11 +79,11 @@ def allocate(
         inside.append(slice(first, len(weights)))
     fill = partial(_fill, capacity, users, weights, caps, inside, limits, pools or {})
     allocated = fill(soft=True)
-    if any(user.limit == "soft" for user in users) and sum(allocated) < capacity - _NEGLIGIBLE:
+    if any(user.limit == "soft" for user in users) and sum(allocated) < capacity - NEGLIGIBLE:
         # Capacity that no other user can use goes to users with soft limits; the others are unchanged.
         allocated = fill(soft=False, floor=allocated)
     sums = [sum(allocated[virtual_cpus]) for virtual_cpus in inside]
-    is_full = sum(sums) >= capacity - _NEGLIGIBLE
+    is_full = sum(sums) >= capacity - NEGLIGIBLE
     full_pools = _full_pools(users, sums, pools or {})
     shares = []
     for user, virtual_cpus, part, limit, amount in zip(users, inside, normal, limits, sums, strict=True):
@@ -179,7 +172,7 @@ def _full_pools(users: Sequence[ShareUser], sums: Sequence[float], pools: dict[s
     for user, total in zip(users, sums, strict=True):
         if user.pool in used:
             used[user.pool or ""] += total
-    return {name for name, limit in pools.items() if used[name] >= limit - _NEGLIGIBLE}
+    return {name for name, limit in pools.items() if used[name] >= limit - NEGLIGIBLE}
 
 
 def _bound(
@@ -191,15 +184,15 @@ def _bound(
     full_pools: set[str],
 ) -> str:
     """Return what limits a user: the first of demand, virtual CPUs, limit, pool that applies; else share."""
-    if allocation >= max_use - _NEGLIGIBLE:
+    if allocation >= max_use - NEGLIGIBLE:
         demand = sum(user.demands)
-        return "virtual CPUs" if demand > max_use + _NEGLIGIBLE else "demand"
-    if limit is not None and user.limit == "hard" and allocation >= limit - _NEGLIGIBLE:
+        return "virtual CPUs" if demand > max_use + NEGLIGIBLE else "demand"
+    if limit is not None and user.limit == "hard" and allocation >= limit - NEGLIGIBLE:
         return "LIMITHARD"
     if user.pool in full_pools:
         return f"pool {user.pool}"
-    if limit is not None and is_full and allocation <= limit + _NEGLIGIBLE:
-        return "LIMITSOFT" if allocation >= limit - _NEGLIGIBLE else "share"
+    if limit is not None and is_full and allocation <= limit + NEGLIGIBLE:
+        return "LIMITSOFT" if allocation >= limit - NEGLIGIBLE else "share"
     return "share"
 
 
@@ -236,7 +229,7 @@ def solve(scenario: Scenario) -> Answer:
         if sum(user["absolute"] or 0.0 for user in of_kind) > scenario["absolute_shares_at_most"]:
             scaled = True
         blocked = [row[0] for row in rows if row[1] == kind and row[-1] == "virtual CPUs"]
-        if blocked and used < 100.0 * processors - _NEGLIGIBLE:
+        if blocked and used < 100.0 * processors - NEGLIGIBLE:
             notes.append(
                 f"{kind}: {idle:.1f}% of one processor is idle while {', '.join(blocked[:5])} would use "
                 "more: a virtual CPU never has more than one logical processor"

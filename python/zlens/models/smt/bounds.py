@@ -15,6 +15,10 @@ from msgspec import Struct
 
 from zlens.models.optional_numbers import ratio
 
+#: Two threads never do more than twice the work of one.
+TWICE = 2.0
+#: Rounding of printed percentages can exceed 1 or 2 threads by this much.
+ROUNDING = 0.02
 #: Bounds with a smaller relative difference are the same.
 _SAME = 1e-9
 
@@ -126,14 +130,6 @@ def split(
 def slowdown(density: float, factor: float) -> float:
     """Return the raw time of work over its time with one thread active: threads slow each other."""
     return density / factor
-
-
-def path_factor(raw: float, base: float, density: float, factor: float) -> float | None:
-    """Return the growth of raw demand not explained by slower threads: spinning, colder caches, more work.
-
-    raw: raw demand of the run, base: work of the base run, both per transaction
-    """
-    return ratio(raw, base * slowdown(density, factor))
 
 
 def itr_ratio(etr_ratio: float, base_busy: float, busy: float) -> float | None:

@@ -10,10 +10,10 @@ from typing import Any
 
 from zlens.catalog import processor_types
 from zlens.models.optional_numbers import difference, product, ratio
-from zlens.models.scenario import Scenario, example
-from zlens.models.scenario_keys import key_table
+from zlens.models.scenario import Scenario
 from zlens.models.smt import metrics as smt_metrics
 from zlens.models.smt import throughput as smt_throughput
+from zlens.models.smt.bounds import ROUNDING
 from zlens.models.smt.metrics import CoreMetrics, CpuTimes, StateTimes
 from zlens.rendering.answer import Answer, AnswerFigure, Value
 from zlens.rendering.answer_columns import answer_table
@@ -23,14 +23,10 @@ from zlens.schema.wording import phrase
 SUMMARY = "multithreading: core metrics, CPU times, capacity left, bounds on throughput"
 
 TYPES = processor_types.modeled_types()
-#: Rounding of printed percentages can exceed 1 or 2 threads by this much.
-_ROUNDING = 0.02
 #: A core less busy than this is nearly idle: 1%.
 _NEARLY_IDLE = 0.01
 #: Capacity left beyond what core busy suggests, in cores, that deserves a note.
 _SURPRISING = 0.1
-SPEC = key_table("smt.scenario")
-EXAMPLE = example("smt")
 
 
 def solve(scenario: Scenario) -> Answer:
@@ -121,7 +117,7 @@ def _metrics(scenario: Scenario, core: Mapping[str, Any]) -> CoreMetrics:
         if None in counts:
             raise error(f"{path} has no {counters[counts.index(None)]}", "set all four counters")
         wall = product(product(core["seconds"], core["ghz"]), 1e9)
-        if wall is not None and counts[0] + counts[2] > wall * (1.0 + _ROUNDING):
+        if wall is not None and counts[0] + counts[2] > wall * (1.0 + ROUNDING):
             what = f"{path}: more core cycles than {core['seconds']:g} s at {core['ghz']:g} GHz"
             raise error(what, "set cycles of the core: do not add those of two threads")
         return smt_metrics.measured(StateTimes(counts[0], counts[2], counts[1], counts[3], wall), maximum)
@@ -131,7 +127,7 @@ def _metrics(scenario: Scenario, core: Mapping[str, Any]) -> CoreMetrics:
         density = smt_metrics.density_of(core["core_busy"], core["threads_busy"])
         if density is None:
             return CoreMetrics(busy=0.0, maximum=maximum, utilization=0.0)
-        if not 1.0 - _ROUNDING <= density <= 2.0 + _ROUNDING:
+        if not 1.0 - ROUNDING <= density <= 2.0 + ROUNDING:
             cure = "threads_busy and core_busy must be from the same interval"
             raise error(f"{path}: its threads sum to {density:.2f} of core_busy", cure, "1 to 2")
         return smt_metrics.by_density(min(2.0, max(1.0, density)), maximum, busy)
@@ -214,7 +210,7 @@ def _time_row(name: str, times: CpuTimes, interval: float | None, maximum: float
 def _partition(scenario: Scenario, entry: Mapping[str, Any]) -> tuple[Value, ...]:
     core_time, thread_time = entry["core"], entry["thread"]
     density = smt_metrics.density_of(core_time, [thread_time])
-    if thread_time > 2.0 * core_time * (1.0 + _ROUNDING) or thread_time < core_time * (1.0 - _ROUNDING):
+    if thread_time > 2.0 * core_time * (1.0 + ROUNDING) or thread_time < core_time * (1.0 - ROUNDING):
         what = f"hyptop.{entry['name']}: thread time is not between 1 and 2 times core time"
         raise scenario.error(what, "copy both from the same line of hyptop")
     maximum = entry["max_capacity_factor"] / 100.0

@@ -23,7 +23,7 @@ from zlens.models.optional_numbers import ratio
 from zlens.models.scenario_errors import ScenarioErrors
 from zlens.models.smt import bounds as smt_bounds
 from zlens.models.smt import publications
-from zlens.models.smt.bounds import DemandPart, ThroughputBound
+from zlens.models.smt.bounds import TWICE, DemandPart, ThroughputBound
 from zlens.models.smt.throughput import MISSES
 from zlens.rendering.answer import Answer, AnswerFigure, AnswerTable, Value
 from zlens.rendering.answer_columns import answer_table
@@ -32,8 +32,6 @@ from zlens.schema.validators import Integer, Number
 if TYPE_CHECKING:
     from zlens.session.session import CoreSession
 
-#: Two threads never do more than twice the work of one.
-_TWICE = 2.0
 #: Maximum number of bounds shown for a type of cores, the lowest ones.
 _MOST_BOUNDS = 12
 #: Name of the remainder: CP itself, and guests that the data does not report.
@@ -215,15 +213,15 @@ def _set_slowdown(cores: SwitchedCores, of_type: Sequence[Any], parsed: Settings
         how, origin = "assumed", "set: max_capacity_factor"
     elif recorded:
         how, origin = "measured", "recorded by the system"
-    cores.number("max CF", 100 * (cores.maximum or _TWICE), "%", how, origin)
+    cores.number("max CF", 100 * (cores.maximum or TWICE), "%", how, origin)
     if cores.threads == 1 or not cores.raw:
         return
     how = "measured"
     if density is None and of_type[5]:
         density, how = cores.raw / (cores.cores * of_type[5] / 100.0), "solved"
     if density is None:
-        density, how = _TWICE, "assumed"
-    density = min(_TWICE, max(1.0, density))
+        density, how = TWICE, "assumed"
+    density = min(TWICE, max(1.0, density))
     source = {
         "measured": "recorded by the system",
         "solved": "busy of threads / busy of cores",
@@ -309,7 +307,7 @@ def _switch_type(
 ) -> tuple[tuple[Value, ...], list[tuple[Value, ...]]]:
     """Return the row of a type of cores, and the rows of its bounds."""
     parts = _parts(cores, users, parsed)
-    maximum = cores.maximum or _TWICE
+    maximum = cores.maximum or TWICE
     work = sum(part.demand for part in parts)
     how, origin = "measured", "threads busy"
     if cores.threads != 1:

@@ -15,16 +15,12 @@ from msgspec.structs import astuple, replace
 from zlens.models.optional_numbers import product, ratio
 from zlens.models.scenario import Scenario
 from zlens.models.smt import bounds as smt_bounds
-from zlens.models.smt.bounds import DemandPart, ThroughputBound
+from zlens.models.smt.bounds import ROUNDING, TWICE, DemandPart, ThroughputBound
 from zlens.models.smt.publications import ThreadFile
 from zlens.rendering.answer import Answer, AnswerFigure, Value
 from zlens.rendering.answer_columns import answer_table
 from zlens.rendering.charts import Chart, ChartSeries
 
-#: Rounding of printed percentages can exceed 1 or 2 threads by this much.
-_ROUNDING = 0.02
-#: Two threads never do more than twice the work of one.
-_TWICE = 2.0
 #: Maximum number of runs with figures: a sweep of more is unreadable.
 _MOST_FIGURES = 20
 MISSES = (
@@ -175,7 +171,7 @@ def _state(scenario: Scenario, says: Mapping[str, Any]) -> tuple[float | None, f
     density = says["thread_density"]
     if density is None and says["core_busy"] and says["processor_busy"] is not None:
         density = 2.0 * says["processor_busy"] / says["core_busy"]
-        if not 1.0 - _ROUNDING <= density <= 2.0 + _ROUNDING:
+        if not 1.0 - ROUNDING <= density <= 2.0 + ROUNDING:
             raise scenario.error(
                 f"run.{says['name']}: its threads sum to {density:.2f} of core_busy",
                 "processor_busy and core_busy must be from the same interval",
@@ -186,7 +182,7 @@ def _state(scenario: Scenario, says: Mapping[str, Any]) -> tuple[float | None, f
     if factor is None and density is not None and maximum is not None:
         factor = 1.0 + (density - 1.0) * (maximum - 1.0)
     if maximum is None and factor is not None and density is not None and density > 1.0:
-        maximum = min(_TWICE, max(1.0, 1.0 + (factor - 1.0) / (density - 1.0)))
+        maximum = min(TWICE, max(1.0, 1.0 + (factor - 1.0) / (density - 1.0)))
     return density, factor, maximum
 
 
@@ -263,7 +259,7 @@ def _expected(
     if maximum is None and point:
         what = f"run.{run.name} is predicted, but has no max_capacity_factor"
         raise scenario.error(what, "add it, or leave out path factors for bounds only")
-    maximum = maximum or _TWICE
+    maximum = maximum or TWICE
     cores, threads = run.says["cores"], run.says["threads"]
     if threads == 2:
         scenario.assume("smt_idle_cores_first")
@@ -370,7 +366,8 @@ def _compare_to_base(run: SmtRun, base: SmtRun) -> tuple[Value, ...]:
     slowing = path = None
     if run.density is not None and run.factor is not None:
         slowing = smt_bounds.slowdown(run.density or 1.0, run.factor or 1.0)
-        path = smt_bounds.path_factor(raw, base_work, run.density or 1.0, run.factor or 1.0)
+        # Growth that slower threads do not explain: spinning, colder caches, more work.
+        path = ratio(raw, base_work * slowing)
     return (
         *(run.name, etrr, smt_bounds.itr_ratio(etrr, base.says["processor_busy"], says["processor_busy"])),
         *(ratio(raw, sum(base.raw or ())), run.density),

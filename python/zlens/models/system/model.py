@@ -10,16 +10,13 @@ import math
 from msgspec.structs import replace
 
 from zlens.models.partitions import model as partitions
-from zlens.models.scenario import Scenario, example
-from zlens.models.scenario_keys import key_table
+from zlens.models.scenario import Scenario
 from zlens.models.shares import model as shares
 from zlens.models.system import partitions as system_parts
 from zlens.models.system.partitions import Entry, SystemPartition
 from zlens.rendering.answer import Answer, AnswerFigure
 
 SUMMARY = "a complete machine: partitions, and the users of each z/VM system by the use of its partition"
-SPEC = key_table("system.scenario")
-EXAMPLE = example("system")
 
 
 def solve(scenario: Scenario) -> Answer:

@@ -10,8 +10,7 @@ from typing import Any
 from msgspec.structs import astuple
 
 from zlens.models.published_numbers import number
-from zlens.models.scenario import Scenario, example
-from zlens.models.scenario_keys import key_table
+from zlens.models.scenario import Scenario
 from zlens.models.unparking import policies
 from zlens.rendering.answer import Answer, AnswerColumn, AnswerFigure, AnswerTable
 from zlens.rendering.answer_columns import answer_columns, answer_table
@@ -19,8 +18,6 @@ from zlens.rendering.charts import Chart, ChartSeries
 
 SUMMARY = "unparking: cores that z/VM runs in (LARGE, MEDIUM, SMALL), and the rules of Linux and z/OS"
 
-SPEC = key_table("unparking.scenario")
-EXAMPLE = example("unparking")
 
 #: Constants that the rules of each system use.
 _OF = {

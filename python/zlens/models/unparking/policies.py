@@ -14,13 +14,11 @@ from itertools import accumulate
 
 from msgspec import Struct
 
-from zlens.models.allocation import water_fill
+from zlens.models.allocation import NEGLIGIBLE, water_fill
 from zlens.models.published_numbers import number
 
 #: Seconds between decisions of z/VM and Linux.
 ZVM_SECONDS, LINUX_SECONDS = number("zvm_decides_each"), number("linux_decides_each")
-#: Less than this much of a core is negligible.
-_NEGLIGIBLE = 1e-9
 
 
 class VerticalCores(Struct, frozen=True):
@@ -119,7 +117,7 @@ def zvm_without_gpd(cores: VerticalCores, projection: float) -> int:
 def _fewest_cores(powers: Iterable[float], projection: float) -> int:
     """Return how many powers, from the first, reach the projection; all if they do not."""
     reached = list(accumulate(powers, initial=0.0))
-    enough = (count for count, power in enumerate(reached) if power >= projection - _NEGLIGIBLE)
+    enough = (count for count, power in enumerate(reached) if power >= projection - NEGLIGIBLE)
     return next(enough, len(reached) - 1)
 
 
