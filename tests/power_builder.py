@@ -72,8 +72,16 @@ def smf(folder: Path, machine_w: float, *, seconds: int = SECONDS, wait_s: float
     return path
 
 
-def scrapes(folder: Path, watts: Mapping[int, tuple[float, Mapping[str, float]]], cpc: str = "BOX") -> Path:
-    """Write scrapes: by the second, the power of the machine and of its partitions."""
+def scrapes(
+    folder: Path,
+    watts: Mapping[int, tuple[float, Mapping[str, float]]],
+    cpc: str = "BOX",
+    usage: Mapping[int, Mapping[str, float]] | None = None,
+) -> Path:
+    """Write scrapes: by the second, the power of the machine and of its partitions.
+
+    usage  by the second, use of the ten processors of each type as a ratio
+    """
     lines: list[str] = []
     for second, (machine, partitions) in watts.items():
         time = round((START.timestamp() + second) * 1000)
@@ -82,6 +90,11 @@ def scrapes(folder: Path, watts: Mapping[int, tuple[float, Mapping[str, float]]]
             f'zhmc_partition_power_watt{{cpc="{cpc}",partition="{name}"}} {value} {time}'
             for name, value in partitions.items()
         ]
+        for type, ratio in (usage or {}).get(second, {}).items():
+            lines += [
+                f'zhmc_cpc_{type}_processor_count{{cpc="{cpc}"}} 10 {time}',
+                f'zhmc_cpc_{type}_processor_usage_ratio{{cpc="{cpc}"}} {ratio} {time}',
+            ]
     path = folder / f"{cpc}.prom"
     path.write_text("\n".join(lines) + "\n")
     return path

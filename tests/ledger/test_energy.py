@@ -113,8 +113,9 @@ def read_by_hmc(folder: Path, data: Path, watts: Callable[[float], float]) -> Pa
 
 def power_model(inputs: Sequence[Path]) -> dict[str, Any]:
     with CoreSession([str(path) for path in inputs]) as session:
-        [found] = answer.solve(session, "energy").table("power_model").records()
-    return found
+        found = answer.solve(session, "energy").table("power_model").records()
+    [of_partition] = [row for row in found if row["partition"] is not None]
+    return of_partition
 
 
 @pytest.mark.parametrize("number", range(iterations(10, 2)))
@@ -176,6 +177,27 @@ def test_power_at_rest_is_refused(watts: Callable[[float], float], reason: str, 
     meter = read_by_hmc(tmp_path, data, watts)
     assert power_model([data, meter])["taken"] == reason
     assert {row.status for row in ledger([data, meter]) if row.account == "idle"} == {"assumed"}
+
+
+@pytest.mark.parametrize("rest", [3000.0, 5000.0])
+def test_power_of_a_machine_at_rest_by_hmc_alone(rest: float, tmp_path: Path) -> None:
+    """Two pools of ten processors, each of which adds 40 W while it is used, over an hour of scrapes."""
+    chance = draws(1)
+    usage = {
+        60 * minute: {"cp": chance.randint(10, 90) / 100, "ifl": chance.randint(10, 90) / 100}
+        for minute in range(61)
+    }
+    watts = {second: (rest + 400 * sum(each.values()), {}) for second, each in usage.items()}
+    path = power.scrapes(tmp_path, watts, usage=usage)
+    with CoreSession([str(path)]) as session:
+        [found] = answer.solve(session, "energy").table("power_model").records()
+    assert (found["machine"], found["partition"], found["intervals"]) == ("BOX", None, 60)
+    assert (found["idle_w"], found["used_w"]) == (pytest.approx(rest), pytest.approx(40))
+    assert found["taken"] == "no: of the whole machine"
+    assert {row.status for row in ledger([path])} == {"measured"}
+    without = power.scrapes(tmp_path, watts, "OTHER")
+    with CoreSession([str(without)]) as session:
+        assert [table.key for table in answer.solve(session, "energy").tables] == ["accounts"]
 
 
 def test_power_at_rest_needs_intervals_that_differ(tmp_path: Path) -> None:

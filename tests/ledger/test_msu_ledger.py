@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +19,7 @@ from zlens.errors import InputError
 from zlens.ledger import answer, msu_peaks, prices
 from zlens.ledger.rows import LedgerRow, ledger_rows
 from zlens.ledger.tree import imbalances
+from zlens.models.partitions import msu
 from zlens.rendering.answer import Answer
 from zos_days import MSU, QUARTER_S, Image, Work, written
 
@@ -203,6 +205,43 @@ def test_average_after_ipl_is_flagged(tmp_path: Path) -> None:
     assert rows["LPA"]["since_ipl"] == "yes"
     assert rows["LPB"]["msu"] is None
     assert rows["8561-12F17"]["msu"] is None
+
+
+def test_hours_of_local_times_are_solved_or_left_out(demo_files: list[Path], tmp_path: Path) -> None:
+    """RMF's XML of ZLZ1 has four intervals up to 09:30, the dump those up to 09:00, of UTC+1.
+
+    An interval that both have with other values is no evidence of the offset.
+    """
+    xml, dump = demo_files[1:3]
+    cut, other = tmp_path / "cut.smf", tmp_path / "other.xml"
+    data, at = dump.read_bytes(), 0
+    with cut.open("wb") as file:
+        while at < len(data):
+            # Length of the record, and hundredths of a second since midnight.
+            length, time = (int.from_bytes(data[at + first : at + last]) for first, last in ((0, 2), (6, 10)))
+            if time < 100 * (9 * 3600 + 300):
+                file.write(data[at : at + length])
+            at += length
+    printed = xml.read_text(encoding="utf-8")
+    assert "23.31.763" in printed
+    other.write_text(printed.replace("23.31.763", "23.31.999"), encoding="utf-8")
+    ends: dict[str, list[str]] = {}
+    clocks = {}
+    for name, paths in (("cut", [cut]), ("solved", [xml, cut]), ("left out", [other, cut])):
+        with zlens.open(paths) as session:
+            tables = {table.key: table for table in answer.solve(session._core, "msu").tables}
+            clocks[name] = tables["clocks"].rows if "clocks" in tables else []
+            averages = msu.partitions(session._core)
+        ends[name] = [f"{dt.datetime.fromtimestamp(row.end, dt.UTC):%H:%M}" for row in averages]
+        assert [row.recorded for row in averages] == [148, 149, None, None][: len(averages)]
+        assert tables["peaks"].records()[0]["hour"] == "2010-03-09 09:00"
+    assert clocks["cut"] == []
+    assert clocks["solved"] == [("ZLZ1", "rmf-xml", "+01:00", 6, "solved")]
+    [left_out] = clocks["left out"]
+    assert left_out[:4] == ("ZLZ1", "rmf-xml", None, None)
+    assert "set the time zone" in str(left_out[4])
+    first = ["07:45", "08:00"]
+    assert ends == {"cut": first, "solved": [*first, "08:15", "08:30"], "left out": first}
 
 
 def test_time_capped(tmp_path: Path) -> None:

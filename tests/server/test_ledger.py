@@ -7,8 +7,12 @@ from itertools import pairwise
 import pytest
 
 import zlens
+import zos_days
 from zlens.catalog.ledgers import load_ledger
+from zlens.cli import main
+from zlens.lake import forget_raw
 from zlens.ledger.rows import ledger_rows
+from zos_days import Image, Work
 
 
 def test_ledger_rows_follow_what_they_are_part_of(served):
@@ -46,6 +50,19 @@ def test_ledger_has_the_highest_hours(serve_over, demo_files):
     [peak] = [row for row in tables["peaks"] if row["subject"] == "ZLZOS"]
     assert (peak["msu"], peak["hour"]) == (pytest.approx(153), "2010-03-09 10:00")
     assert {row["class"] for row in tables["peak_work"] if row["subject"] == "CICSAOR1"} == {"CICSHI"}
+
+
+def test_ledger_of_a_lake_without_raw_tables(tmp_path, serve_over):
+    """Four intervals in which BATCH used one CP, of which only the measures by day remain."""
+    lake = str(tmp_path / "lake")
+    dump = zos_days.written(tmp_path / "day.smf", [Image("SYSA", "LPA", 1, [Work("BATCH", [1.0] * 4)])])
+    assert main(["import", str(dump), "--lake", lake]) == 0
+    assert main(["lake", "rollup", lake]) == 0
+    forget_raw(lake, 0, now_us=zos_days.FIRST_US + 6 * zos_days.QUARTER_US, even_if_lost=["unmeasured"])
+    with zlens.open(lake) as session, serve_over(session, [lake]) as served:
+        answer = served.get("ledger").json()
+    assert [row["amount"] for row in answer["rows"] if row["subject"] == "BATCH"] == [pytest.approx(3600)]
+    assert answer["notes"] == ["From measures by day, as raw tables are removed: SYSA 2023-11-14."]
 
 
 def test_ledger_of_unknown_name_is_an_error(served):

@@ -220,20 +220,11 @@ def sql(name: str, rows: str, groups: Groups | None) -> str:
     table = measures.load_measure(name)
     # The key whose value becomes the group's name.
     keyed = next(column for column in grouping.match if column in table.key)
-    branches = [
-        f"WHEN {_match_sql(column, pattern, grouping.match[column])} THEN {expressions.literal(group)}"
-        for column, patterns in patterns_by_column.items()
-        for pattern, group in patterns
-    ]
-    # A member with the group's name belongs to the group: a name means one row.
-    names = sorted({group for patterns in patterns_by_column.values() for _, group in patterns})
-    listed = ", ".join(map(expressions.literal, names))
-    key_sql = expressions.quote(keyed)
-    branches.append(f"WHEN {key_sql} IN ({listed}) THEN {key_sql}")
+    kinds = {column: grouping.match[column] for column in patterns_by_column}
     inner = (
         f'SELECT *, ({aggregation.has_differences_sql(table)}) AS "#known", '
         'CASE WHEN "#group" IS NULL THEN row_number() OVER () END AS "#row" '
-        f'FROM (SELECT *, CASE {" ".join(branches)} END AS "#group" FROM ({rows}))'
+        f'FROM (SELECT *, {_name_sql(kinds, keyed, groups)} AS "#group" FROM ({rows}))'
     )
     selected, keys = [], ['"#group"', '"#row"']
     for column in table.columns:
@@ -242,6 +233,24 @@ def sql(name: str, rows: str, groups: Groups | None) -> str:
             keys.append(key)
         selected.append(f"CAST({expression} AS {SQL_TYPES[column.type]}) AS {expressions.quote(column.name)}")
     return f"SELECT {', '.join(selected)} FROM ({inner}) GROUP BY {', '.join(keys)}"
+
+
+def group_name_sql(column: str, kind: str, groups: Groups) -> str:
+    """Return SQL of the group of a subject of a kind, by a column with its name; NULL for none."""
+    return _name_sql({column: kind}, column, groups) if groups.patterns.get(kind) else "NULL"
+
+
+def _name_sql(kinds: Mapping[str, str], keyed: str, groups: Groups) -> str:
+    """Return SQL of the group of a row, by columns with names of subjects of some kinds."""
+    named = [(column, kind, *each) for column, kind in kinds.items() for each in groups.patterns[kind]]
+    branches = [
+        f"WHEN {_match_sql(column, pattern, kind)} THEN {expressions.literal(group)}"
+        for column, kind, pattern, group in named
+    ]
+    # A member with the group's name belongs to the group: a name means one row.
+    listed = ", ".join(map(expressions.literal, sorted({group for *_, group in named})))
+    key = expressions.quote(keyed)
+    return f"CASE {' '.join(branches)} WHEN {key} IN ({listed}) THEN {key} END"
 
 
 def _match_sql(column: str, pattern: str, kind: str) -> str:

@@ -6,7 +6,7 @@ There is one file of `ledgers/` per ledger; copy `_skeleton.toml` to add one. Th
 from __future__ import annotations
 
 from functools import cache
-from typing import Annotated
+from typing import Annotated, Literal
 
 from msgspec import Meta, field
 
@@ -44,7 +44,9 @@ class LedgerAccount(FactTable, frozen=True, kw_only=True):
     source: Annotated[str, doc("the records or the publication")]
     assumed_if: Annotated[str, doc("condition of rows whose amount is assumed")] = ""
     subject: Annotated[Formula, doc("name of the subject of a row")] = "null"
-    group: Annotated[Formula, doc("name of its group, with the user's groups")] = "null"
+    group: Annotated[
+        Literal["guest", "partition"] | None, doc("kind of the user's groups that its subjects are in")
+    ] = None
     node: Annotated[tuple[Formula, ...], doc("identity of a row with parts; without it, it has none")] = ()
     parent: Annotated[tuple[Formula, ...], doc("identity of the row that it is a part of")] = ()
     account_number: Annotated[Formula, doc("account number that it is charged to")] = "null"

@@ -11,17 +11,20 @@ from collections.abc import Sequence
 from functools import cache
 
 from zlens.catalog.expressions import compile_sql, literal, quote
+from zlens.catalog.groups import Groups, group_name_sql
 from zlens.catalog.ledgers import Ledger, LedgerAccount, LedgerLevel, LedgerMeter, ledger_names, load_ledger
 from zlens.catalog.local_days import LOCAL_DAY
 
 #: First line of the text of a helper that is computed once per session.
 MATERIALIZED = "-- materialized\n"
+#: The measure of all ledgers, and its columns that decide on the group of a row.
+MEASURE, NAMED = "ledger", ("ledger", "account", "subject")
 _PREFIX = "_ledger_"
 _KEYS = "system, source, interval_end, seconds, flag"
 _NAMES = "machine, partition, cpu_type, account_number"
 _KINDS = ("raw", "mt1", "prorated")
 _AMOUNTS = f"amount, status, meter, transactions, {', '.join(f'{kind}_s' for kind in _KINDS)}"
-_COLUMNS = f"{_KEYS}, level, place, account, node, parent, {_NAMES}, subject, group_name, {_AMOUNTS}"
+_COLUMNS = f"{_KEYS}, level, place, account, node, parent, {_NAMES}, subject, {_AMOUNTS}"
 #: Month of the system's local time that an interval is in.
 _MONTH = f"strftime(DATE '1970-01-01' + CAST({LOCAL_DAY} AS INTEGER), '%Y-%m')"
 
@@ -49,6 +52,18 @@ def helper_sql(name: str) -> str:
             _meter_sql(ledger, meter) for ledger in ledgers for meter in ledger.meters
         )
     return _ledger_sql(load_ledger(name.removeprefix(_PREFIX)))
+
+
+def group_sql(groups: Groups) -> str:
+    """Return SQL of the user's group of a row of the measure ledger, by its columns NAMED."""
+    branches = " ".join(
+        f"WHEN ledger = {literal(ledger)} AND account = {literal(name)} "
+        f"THEN {group_name_sql('subject', account.group, groups)}"
+        for ledger in ledger_names()
+        for name, account in load_ledger(ledger).accounts().items()
+        if isinstance(account, LedgerAccount) and account.group is not None
+    )
+    return f"CASE {branches} END"
 
 
 def _ledger_sql(ledger: Ledger) -> str:
@@ -83,7 +98,7 @@ def _account_sql(ledger: Ledger, place: int, account: LedgerAccount, above: Ledg
         known = f"CASE WHEN {_value(account.assumed_if, 'bool')} THEN 'assumed' ELSE {known} END"
     names = {"machine": account.machine, "partition": account.partition, "cpu_type": account.cpu_type}
     names |= {"account_number": account.account_number}
-    names |= {"subject": account.subject, "group_name": account.group}
+    names |= {"subject": account.subject}
     return (
         f"SELECT m.system, m.source, m.interval_end, m.seconds, m.flag, {literal(level.name)} AS level, "
         f"'{place}' AS place, {literal(account.name)} AS account, {_identity(level, account.node)} AS node, "
@@ -138,7 +153,7 @@ def _rest_sql(ledger: Ledger, place: int, above: LedgerLevel) -> str:
     """
     level = ledger.levels[place - 1]
     assert level.rest is not None
-    names = ("machine", "partition", "cpu_type", "account_number", "subject", "group_name")
+    names = ("machine", "partition", "cpu_type", "account_number", "subject")
     wholes = ", ".join(f"any_value({name}) AS {name}" for name in names)
     return (
         f"SELECT part.system, part.source, part.interval_end, max(part.seconds) AS seconds, "

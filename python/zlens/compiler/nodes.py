@@ -23,8 +23,9 @@ from zlens.catalog.cpumf import Present
 from zlens.catalog.interval_flags import GAP
 from zlens.catalog.local_days import LOCAL_DAY
 from zlens.catalog.roles import entity, tables_read
-from zlens.compiler import ledger_sql, role_bounds, roles, sql_tree
+from zlens.compiler import kept_rows, ledger_sql, role_bounds, roles, sql_tree
 from zlens.compiler.compile_cache import CompileCache, digest
+from zlens.compiler.kept_rows import KeptDays
 from zlens.compiler.sql_tree import ANY, Rows, Tree
 from zlens.errors import CatalogError
 
@@ -100,8 +101,10 @@ class NodeCatalog:
         parse: Parse,
         session_tables: dict[str, list[tuple[str, str]]],
         compile_cache: CompileCache | None,
+        kept: KeptDays | None = None,
     ) -> None:
         self._parse = parse
+        self._kept = kept
         self.session = session_tables
         self._compile_cache = compile_cache
         self._texts: dict[str, str] = {}
@@ -216,6 +219,10 @@ class NodeCatalog:
         name = plain(name)
         if name.startswith(ROLE):
             return any(table in tables for table in self.tables(name))
+        return kept_rows.has_days(name, self._kept, tables) or self.has_recorded_rows(name, tables)
+
+    def has_recorded_rows(self, name: str, tables: Container[str]) -> bool:
+        """Return whether a measure or helper can have rows that are not of kept days."""
         if name in self.session or not is_joined(name):
             return True
         if name not in self._rows:

@@ -15,8 +15,9 @@ from zlens.catalog.cpumf import VERIFIED_ONLY, FormulaPolicy, Present
 from zlens.catalog.groups import Groups
 from zlens.catalog.resets import KIND as RESET
 from zlens.catalog.roles import ALL_TIMES_SUFFIX, SQL_TYPES
-from zlens.compiler import formulas, missing_tables, nodes, roles, sql_tree
+from zlens.compiler import formulas, kept_rows, ledger_sql, missing_tables, nodes, roles, sql_tree
 from zlens.compiler.compile_cache import CompileCache, digest
+from zlens.compiler.kept_rows import KeptDays
 from zlens.compiler.nodes import ROLE, UNSUMMED, NodeCatalog
 from zlens.compiler.sql_tree import Tree
 
@@ -50,7 +51,8 @@ class CompilerInput(Struct, frozen=True):
     releases     systems of each release
     summed       whether intervals are buckets of --every
     trust        formulas of CPU MF to use beyond the verified ones
-    groups       subjects to show as one
+    groups       subjects to show as one; with `kept`, the ledger names them only
+    kept         days that ledgers have from measures by day; None for a session without
     published    whether to round as published tables do, if a column has a formula for that
     precomputed  tables of the session whose rows are read, as far as needed, and not computed
     helpers      what tables of the session read
@@ -66,6 +68,7 @@ class CompilerInput(Struct, frozen=True):
     summed: bool = False
     trust: FormulaPolicy = VERIFIED_ONLY
     groups: Groups | None = None
+    kept: KeptDays | None = None
     published: bool = False
     precomputed: Collection[str] = ()
     helpers: Mapping[str, Callable[[], Sequence[HelperRead]]] = field(default_factory=dict)
@@ -119,7 +122,7 @@ class Compiler:
         compile_cache: CompileCache | None = None,
     ) -> None:
         self.input = source
-        self.nodes = NodeCatalog(parse, source.session, compile_cache)
+        self.nodes = NodeCatalog(parse, source.session, compile_cache, source.kept)
         self._render = render
         self._plans: dict[tuple[str, frozenset[str], bool, frozenset[str]], QueryPlan] = {}
         self._compile_cache = compile_cache
@@ -271,8 +274,10 @@ class Compiler:
     ) -> list[Any] | None:
         """Return all that a plan depends on, except the generations; None for a plan that is not cached."""
         source = self.input
-        # Patterns of groups cannot be serialized.
+        # Patterns of groups cannot be serialized, and kept days change.
         if self._compile_cache is None or source.groups is not None:
+            return None
+        if kept_rows.has_days(name, source.kept, source.raw):
             return None
         by_release = len(source.releases) > 1
         return [
@@ -412,7 +417,10 @@ class Compiler:
         """Return SQL of a measure's rows, with groups and percentiles if the options request them."""
         percentiles = [column for column, _ in self.percentiles(name) if column in requested]
         measure_columns = [column for column in self.nodes.columns(name) if column in requested]
-        grouped = groups.merges_rows(name, self.input.groups)
+        merged = self.input.groups if self.input.kept is None else None
+        grouped = groups.merges_rows(name, merged)
+        named = name == ledger_sql.MEASURE and "group_name" in requested and self.input.groups is not None
+        has_days = kept_rows.has_days(name, self.input.kept, self.input.raw)
         if grouped:
             measure_columns = self.nodes.columns(name)
             demand.add({"interval": {*aggregation.INTERVAL_READS}})
@@ -420,13 +428,32 @@ class Compiler:
         first = ("system", "source", "interval_end", *keys)
         known = _known_by(name, requested)
         needed = list(
-            dict.fromkeys([*measure_columns, *(first if percentiles or ordered else ()), *(known or ())])
+            dict.fromkeys(
+                [
+                    *measure_columns,
+                    *(first if percentiles or ordered else ()),
+                    *(known or ()),
+                    *(ledger_sql.NAMED if named else ()),
+                    *(kept_rows.READS if has_days else ()),
+                ]
+            )
         )
-        rows = groups.sql(name, self._rows(name, needed, demand), self.input.groups)
+        if self.nodes.has_recorded_rows(name, self.input.raw):
+            rows = groups.sql(name, self._rows(name, needed, demand), merged)
+        else:
+            typed = [(column.name, column.type) for column in measures.load_measure(name).columns]
+            rows = _empty(typed, needed)
+        if has_days and self.input.kept is not None:
+            table = kept_rows.table(name)
+            stored = {*needed, "bucket_end"}.intersection(self.input.raw[table])
+            rows = kept_rows.sql(name, rows, needed, self.input.kept, stored)
+            demand.add({table: stored | {"system", "bucket_end"}})
+        if named and self.input.groups is not None:
+            rows = f"SELECT * REPLACE ({ledger_sql.group_sql(self.input.groups)} AS group_name) FROM ({rows})"
         if percentiles:
             gauges = list(dict.fromkeys(column.rpartition("_")[0] for column in percentiles))
             inner = needed if grouped else ["system", "source", "interval_end", "flag", *keys, *gauges]
-            unsummed = groups.sql(name, self._rows(name, inner, demand, unsummed=True), self.input.groups)
+            unsummed = groups.sql(name, self._rows(name, inner, demand, unsummed=True), merged)
             rows = _with_percentiles(name, rows, unsummed, gauges)
             demand.add({"_interval": {"system", "source", "interval_end", "bucket_end"}})
         selected = [

@@ -121,6 +121,8 @@ class Options(Struct, frozen=True):
     throughput_columns   meaning of its columns: 'time=When,rate=Load:per min'
     throughput_offset_s  seconds to add to its times to match the system's clock
     as_published  round ITR as published tables do
+    kept_days     ledgers also have the days of a lake whose raw tables are removed, from its measures by day;
+                  these have no groups, so that amounts of groups are those of their members, added
     known         systems of other inputs; a system of the same name that contradicts them gets another name
     address       where scrapes were polled; systems of one label at two addresses are two
     """
@@ -144,6 +146,7 @@ class Options(Struct, frozen=True):
     throughput_columns: str | None = None
     throughput_offset_s: float = 0.0
     as_published: bool = False
+    kept_days: bool = False
     known: tuple[KnownSystem, ...] = ()
     address: str | None = None
 

@@ -197,8 +197,11 @@ def without_raw_tables(sources: Iterable[Source]) -> set[str]:
     return {system for source in sources for system in getattr(source, "forgotten", ())}
 
 
-def kept_days(sources: Iterable[Source]) -> dict[str, tuple[str, ...]]:
-    """Return the days of a lake that have measures by day, but not all raw tables, by system."""
+def kept_days(sources: Iterable[Source]) -> dict[str, tuple[int, ...]]:
+    """Return the days of a lake that have measures by day, but not all raw tables, by system.
+
+    They are local days, counted from 1970.
+    """
     return {system: days for source in sources for system, days in getattr(source, "kept_days", {}).items()}
 
 

@@ -17,7 +17,7 @@ from zlens.lake.documents import MeasuresFile
 from zlens.lake.lake_folder import LakeFolder, ReadLock
 from zlens.lake.manifest import RULES, DayRollup, Manifest
 from zlens.lake.parquet_streams import ParquetStream, raise_file_limit, read_parquet_sql
-from zlens.lake.rollups import DAY_US, day_name, day_number, machines
+from zlens.lake.rollups import DAY_US, day_number, machines
 
 #: Column with the end of the hour or day; not `interval_end`, because no interval ends then.
 BUCKET_END = "bucket_end"
@@ -178,16 +178,16 @@ class MeasuresSource(FilelessSource):
         self.tables: Mapping[str, list[RawTable]] = _RollupTables(self)
 
     @cached_property
-    def kept_days(self) -> dict[str, tuple[str, ...]]:
+    def kept_days(self) -> dict[str, tuple[int, ...]]:
         """Days with measures, but without raw tables of some system of their machine, by system."""
         if all(part.raw for _, part in self.manifest.parts()):
             return {}
-        stored = {(rollup.system, rollup.day) for rollup in self.rollups}
-        kept: dict[str, tuple[str, ...]] = {}
+        stored = {(rollup.system, day_number(rollup.day)) for rollup in self.rollups}
+        kept: dict[str, tuple[int, ...]] = {}
         for machine in machines(self.lake, self.manifest):
-            names = [day_name(day) for day in sorted(machine.frozen_days())]
+            frozen = sorted(machine.frozen_days())
             for system in machine.systems:
-                if days := tuple(name for name in names if (system, name) in stored):
+                if days := tuple(day for day in frozen if (system, day) in stored):
                     kept[system] = days
         return kept
 

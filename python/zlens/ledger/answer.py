@@ -17,6 +17,7 @@ from zlens.ledger.tree import LedgerEntry, entries
 from zlens.rendering.answer import Answer, AnswerFigure, AnswerTable, Value
 from zlens.rendering.answer_columns import answer_columns
 from zlens.schema.wording import phrase
+from zlens.session import kept_days
 
 if TYPE_CHECKING:
     from zlens.ledger.prices import Prices
@@ -77,8 +78,21 @@ def solve(
         f"Ledger: {ledger.title}, in {ledger.unit}",
         tables,
         [_not_attributed(ledger, rows)],
-        notes=[*_notes(ledger, rows), *([f"Emission factors: {factors.source}."] if factors else [])],
+        notes=[
+            *_notes(ledger, rows),
+            *kept_notes(session, ledger),
+            *([f"Emission factors: {factors.source}."] if factors else []),
+        ],
     )
+
+
+def kept_notes(session: CoreSession, ledger: Ledger) -> list[str]:
+    """Return what comes from measures by day of a lake, and what its days without raw tables have not."""
+    note = kept_days.note(session)
+    if note is None:
+        return []
+    titles = [*(["four-hour averages"] if ledger.tables else []), *(table.title for table in ledger.queries)]
+    return [note, *([f"Without these days: {', '.join(titles)}."] if titles else [])]
 
 
 def further_tables(
@@ -87,6 +101,7 @@ def further_tables(
     """Yield further tables that have rows: of meters, and those that the ledger's facts state."""
     if meters := [*_meter_rows(session, ledger)]:
         yield AnswerTable("meters", "Meters of the same time", answer_columns("ledger", "meters"), meters)
+    # The others need intervals.
     if ledger.tables:
         by_time = bool(session.options.every_s)
         yield from TABLES[ledger.tables](session, prices=prices, by_time=by_time)
@@ -150,7 +165,7 @@ def _meter_rows(session: CoreSession, ledger: Ledger) -> Iterator[tuple[Value, .
         "ORDER BY comparison, system, subject"
     )
     titles = {meter.name: meter.title for meter in ledger.meters}
-    for name, *compared in session.sql(expand_references(query)).rows:
+    for name, *compared in session.with_kept_days.sql(expand_references(query)).rows:
         yield (titles[name], *compared)
 
 

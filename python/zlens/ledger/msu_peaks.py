@@ -44,15 +44,17 @@ def tables(
     prices: the user's; by_time: with the averages of each interval
     """
     rows = msu.partitions(session)
-    if all(row.used is None for row in rows):
-        return
-    months = list(_months(session, rows))
 
     def table(key: str, title: str, found: Iterable[tuple[Value, ...]]) -> Iterator[AnswerTable]:
         shown = list(found)
         if shown:
             yield AnswerTable(key, title, answer_columns("msu_ledger", key), shown)
 
+    clocks = (_clock_row(*each) for each in sorted(msu.local_clocks(session).items()))
+    yield from table("clocks", "Sources with local times, without a zone", clocks)
+    if all(row.used is None for row in rows):
+        return
+    months = list(_months(session, rows))
     peaks = (row for month in months for row in _peak_rows(session, month))
     yield from table("peaks", "Highest hour of the four-hour average, in MSU", peaks)
     work = (row for month in months for row in _work_rows(session, month))
@@ -63,6 +65,14 @@ def tables(
     if prices is not None:
         costs = (row for month in months for row in _costs(session, month, prices))
         yield from table("costs", f"Cost of the highest hours, in {prices.currency}", costs)
+
+
+def _clock_row(source: tuple[str, str], clock: msu.LocalClock) -> tuple[Value, ...]:
+    if clock.offset_s is None:
+        return (*source, None, None, "left out of the four-hour averages: set the time zone (option tz)")
+    hours, minutes = divmod(abs(clock.offset_s) // 60, 60)
+    offset = f"{'-' if clock.offset_s < 0 else '+'}{hours:02}:{minutes:02}"
+    return (*source, offset, clock.intervals, "solved")
 
 
 def _months(session: CoreSession, rows: Sequence[PartitionMsu]) -> Iterator[_Month]:

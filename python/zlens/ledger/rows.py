@@ -12,11 +12,11 @@ from zlens.ledger.ledger_row import LedgerRow
 if TYPE_CHECKING:
     from zlens.session.session import CoreSession
 
-#: The members of a user's group are one row, with an identity of its own.
+#: The members of a user's group are one row, with its name in place of theirs at the end of their identity.
 _ROWS = """
 WITH part AS (
-    SELECT *, CASE WHEN group_name IS NULL OR node IS NULL THEN node
-        ELSE concat_ws('/', level, parent, group_name) END AS own
+    SELECT *, left(node, length(node) - CASE WHEN group_name IS NULL THEN 0 ELSE length(subject) END)
+        || coalesce(group_name, '') AS own
     FROM ledger
     WHERE ledger = {ledger}
 )
@@ -39,6 +39,9 @@ ORDER BY ALL
 
 
 def ledger_rows(session: CoreSession, ledger: Ledger, *, by_time: bool = False) -> list[LedgerRow]:
-    """Return the rows of a ledger, summed over the selected time, or with `by_time` by interval."""
+    """Return the rows of a ledger, summed over the selected time, or with `by_time` by interval.
+
+    Days of a lake without raw tables come from its measures by day, and are one interval each.
+    """
     query = _ROWS.format(ledger=literal(ledger.name), end=", interval_end" if by_time else "")
-    return [LedgerRow(*row) for row in session.sql(expand_references(query)).rows]
+    return [LedgerRow(*row) for row in session.with_kept_days.sql(expand_references(query)).rows]

@@ -11,7 +11,6 @@ from zlens.catalog.reports.definition import FOLDER, ReportDefinition, load_repo
 from zlens.errors import QueryError
 from zlens.reports.column_facts import check
 from zlens.reports.from_listing import read_from_listing
-from zlens.reports.kept_days import with_kept_days
 from zlens.reports.options import ReportOptions, apply_options
 from zlens.reports.report_list import ReportEntry, format_report_list, list_reports
 from zlens.reports.rows import has_table_data
@@ -55,7 +54,9 @@ def render(
 
 def missing_input(name: str, session: CoreSession) -> str | None:
     """Return the input that a report needs; None if the session has data for it."""
-    definition = with_kept_days(read_from_listing(load_report(name), session), session)
+    definition = read_from_listing(load_report(name), session)
+    if definition.kept:
+        session = session.with_kept_days
     described = definition.describes(info.release for info in session.systems)
     if described and any(has_table_data(table, session) for table in definition.tables):
         return None

@@ -20,8 +20,8 @@ from zlens.catalog.expressions import literal, quote
 from zlens.catalog.reports.definition import ReportColumn, ReportDefinition, ReportTable, RowKind
 from zlens.catalog.reports.titles import fill_title
 from zlens.inputs.unix_time import EPOCH
-from zlens.reports import kept_days
 from zlens.reports.style import Value
+from zlens.session import kept_days
 
 if TYPE_CHECKING:
     from zlens.engine.results import QueryResult
@@ -121,7 +121,8 @@ def columns_without_values(block: Block) -> list[ReportColumn]:
 
 def fetch(definition: ReportDefinition, session: CoreSession) -> list[Block]:
     """Query the session for all data of the report."""
-    definition = kept_days.with_kept_days(definition, session)
+    if definition.kept:
+        session = session.with_kept_days
     tables = [table for table in definition.tables if has_table_data(table, session)]
     results = _Results()
     results.add(
@@ -172,8 +173,8 @@ def fetch(definition: ReportDefinition, session: CoreSession) -> list[Block]:
         block.problems = problems
         if not definition.describes(system["release"] for system in block.systems):
             block.tables = [(table, []) for table, _ in block.tables]
-    for block in blocks.values():
-        kept = kept_days.note(definition, session, {str(system["system"]) for system in block.systems})
+    for block in blocks.values() if definition.kept else ():
+        kept = kept_days.note(session, {str(system["system"]) for system in block.systems})
         block.notes += [kept] if kept else []
     for note in definition.notes:
         values = _values(note.when, definition.block, session, results)

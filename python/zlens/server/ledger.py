@@ -7,7 +7,7 @@ from typing import Any
 from msgspec.structs import asdict
 
 from zlens.catalog.ledgers import ledger_names, load_ledger
-from zlens.ledger.answer import further_tables
+from zlens.ledger.answer import further_tables, kept_notes
 from zlens.ledger.rows import ledger_rows
 from zlens.ledger.tree import entries
 from zlens.server import json_values
@@ -28,6 +28,7 @@ def answer(workspace: Workspace, request: dict[str, Any]) -> dict[str, Any]:
         with workspace.open_narrow(None, *window) as session:
             rows = ledger_rows(session, ledger)
             tables = [*further_tables(session, ledger)] if rows else []
+            notes = kept_notes(session, ledger)
         titles = {name: account.title for name, account in ledger.accounts().items()}
         texts = {name: account.text for name, account in ledger.accounts().items()}
         return {
@@ -46,6 +47,7 @@ def answer(workspace: Workspace, request: dict[str, Any]) -> dict[str, Any]:
                 for entry in entries(rows, request["top"])
             ],
             "tables": [*map(json_values.answer_table, tables)],
+            "notes": notes,
         }
 
     key = "ledger", request["name"], request["top"], *window

@@ -37,6 +37,7 @@ from zlens.session.source_tables import SourceTables
 if TYPE_CHECKING:
     from zlens.catalog.cpumf import FormulaPolicy
     from zlens.catalog.groups import Groups
+    from zlens.compiler.kept_rows import KeptDays
     from zlens.engine.engine import Engine
     from zlens.engine.results import QueryResult
     from zlens.readers.throughput.table import Throughput
@@ -84,6 +85,7 @@ class CoreSession:
     _queries: Queries | None = None
     _own_intervals: CoreSession | None = None
     _ungrouped: CoreSession | None = None
+    _with_kept_days: CoreSession | None = None
     #: Precomputed rows of measures, by name; they are read instead of compiled.
     computed: Mapping[str, RawTable] = {}
     #: Whether it reads few intervals and each measure once, so that planning dominates its time.
@@ -115,10 +117,10 @@ class CoreSession:
         if self._queries is not None:
             self._queries.close()
             self._queries = None
-        for narrowed in (self._own_intervals, self._ungrouped):
+        for narrowed in (self._own_intervals, self._ungrouped, self._with_kept_days):
             if narrowed is not None:
                 narrowed.close()
-        self._own_intervals = self._ungrouped = None
+        self._own_intervals = self._ungrouped = self._with_kept_days = None
 
     @property
     def without_buckets(self) -> CoreSession:
@@ -138,6 +140,16 @@ class CoreSession:
             self._ungrouped = self.narrow(replace(self.options, group=None, group_lines=None))
         return self._ungrouped
 
+    @property
+    def with_kept_days(self) -> CoreSession:
+        """The same input and options for ledgers (Options.kept_days)."""
+        is_grouped = self.options.group or self.options.group_lines
+        if self.options.kept_days or not (is_grouped or any(self.kept_days.whole.values())):
+            return self
+        if self._with_kept_days is None:
+            self._with_kept_days = self.narrow(replace(self.options, kept_days=True))
+        return self._with_kept_days
+
     def narrow(self, options: Options) -> Self:
         """Return a session over the same open inputs, with other systems and times."""
         return type(self).from_sources(self.sources, options, found=self._found, computed=self.computed)
@@ -153,6 +165,13 @@ class CoreSession:
             (info for info in infos if not selected or info.system in selected),
             key=lambda info: (info.system, info.source),
         )
+
+    @cached_property
+    def kept_days(self) -> KeptDays:
+        """Days of a lake without raw tables, within the options."""
+        from zlens.session import kept_days
+
+        return kept_days.find(self)
 
     @cached_property
     def tables_by_source(self) -> dict[SystemSource, frozenset[str]]:
@@ -378,7 +397,7 @@ class CoreSession:
                 (info, interval) for interval in info.intervals if is_selected(self.options, info, interval)
             ]
         if not rows and self.options.is_selective and any(info.intervals for info in self.systems):
-            if self.has_intervals:
+            if self.has_intervals or any(self.kept_days.whole.values()):
                 return rows
             spans = ", ".join(_span(self, info) for info in self.systems if info.intervals)
             raise QueryError("no interval lies in the selected times", expected=f"times within {spans}")
@@ -499,6 +518,7 @@ class CoreSession:
             summed=self.options.every_s is not None,
             trust=self._trust,
             groups=self._groups,
+            kept=self.kept_days if self.options.kept_days else None,
             published=self.options.as_published,
             precomputed={
                 name for name, table in session_tables_by_name.items() if isinstance(table, PrecomputedTable)

@@ -309,9 +309,7 @@ class ReportKeys(FactTable, frozen=True, kw_only=True):
     means: Annotated[
         Literal["weighted", "plain"], doc("by the rules of the catalog, or plain like those of IBM's report")
     ] = "weighted"
-    kept: Annotated[
-        tuple[str, ...], doc("measures whose days without raw tables come from those by day")
-    ] = ()
+    kept: Annotated[bool, doc("whether its ledger has days of a lake without raw tables, by day")] = False
     untimed: Annotated[str, doc("why none of its tables has rows of intervals")] = ""
     notes: Annotated[tuple[Footnote, ...], doc("its footnotes")] = ()
     absent: Annotated[tuple[MissingColumns, ...], doc("columns it leaves out")] = ()

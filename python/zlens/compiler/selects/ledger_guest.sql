@@ -5,7 +5,7 @@
 -- all of these together have at most what the measured guests leave of the time that CP charged to users.
 WITH counted AS (
     SELECT
-        system, source, interval_end, seconds, flag, userid, group_name, basis, cpu_s, virtual_s, mt1_s, prorated_s,
+        system, source, interval_end, seconds, flag, userid, basis, cpu_s, virtual_s, mt1_s, prorated_s,
         CASE
             WHEN system IN (SELECT system FROM role.guest_end WHERE kind = 'transaction')
                 THEN coalesce(transaction_rate, 0)
@@ -14,7 +14,7 @@ WITH counted AS (
     WHERE cpu_s IS NOT NULL
     UNION ALL
     SELECT
-        linux.system, linux.source, linux.interval_end, load.seconds, load.flag, linux.userid, NULL, 'linux',
+        linux.system, linux.source, linux.interval_end, load.seconds, load.flag, linux.userid, 'linux',
         linux.busy_s * load.user_pct / load.guest_pct, linux.busy_s, NULL, NULL, NULL
     FROM _linux_guest_busy AS linux
     JOIN load USING (system, source, interval_end)
@@ -25,7 +25,7 @@ WITH counted AS (
 ),
 used AS (
     SELECT
-        m.system, m.source, m.interval_end, m.seconds, m.flag, m.userid, m.group_name, m.basis,
+        m.system, m.source, m.interval_end, m.seconds, m.flag, m.userid, m.basis,
         m.cpu_s, m.virtual_s, m.mt1_s, m.prorated_s, m.transaction_rate * own.seconds AS transactions,
         m.basis = 'linux' OR own.is_threaded AND m.prorated_s IS NULL AS is_divided,
         CASE WHEN NOT own.is_threaded THEN m.cpu_s ELSE coalesce(m.prorated_s, m.cpu_s * own.core_s_per_busy_s) END AS used_s

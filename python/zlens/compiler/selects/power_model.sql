@@ -1,10 +1,10 @@
 -- _power_model: power of the processors of a partition at rest, and what each adds while it is used: the line of least
--- squares through the mean power of its intervals by the processors used in them, with standard errors. `refused` is
--- why it does not hold: then the power at rest is not known. Each local day has a line of its own, so that measures by day
--- are the same as those of longer times.
+-- squares through the mean power of its intervals by the processors used in them, with standard errors; without a
+-- partition, power of a machine and use of all its processors. `refused` is why it does not hold: then the power at rest
+-- is not known. Each local day has a line of its own, so that measures by day are the same as those of longer times.
 WITH fitted AS (
     SELECT
-        system, source, day, any_value(machine) AS machine, any_value(partition) AS partition, count(*) AS intervals,
+        system, source, day, any_value(machine) AS machine, partition, count(*) AS intervals,
         regr_intercept(power_w, used) AS idle_w, regr_slope(power_w, used) AS used_w, regr_r2(power_w, used) AS r2,
         regr_avgx(power_w, used) AS mean_used, regr_sxx(power_w, used) AS squares,
         sqrt(
@@ -12,10 +12,14 @@ WITH fitted AS (
         ) AS residual_w
     FROM (
         SELECT system, source, day, machine, partition, energy_j / seconds AS power_w, used_s / seconds AS used
-        FROM _power_used
+        FROM (
+            SELECT system, source, day, machine, partition, flag, seconds, energy_j, used_s FROM _power_used
+            UNION ALL
+            SELECT system, source, day, machine, NULL, flag, seconds, energy_j, used_s FROM _power_machine
+        )
         WHERE flag IS NULL AND energy_j IS NOT NULL AND used_s IS NOT NULL
     )
-    GROUP BY system, source, day
+    GROUP BY system, source, day, partition
 ),
 solved AS (
     SELECT

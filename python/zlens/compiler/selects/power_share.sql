@@ -12,6 +12,6 @@ FROM (
         END AS idle_j
     FROM _power_used AS used
     JOIN load USING (system, source, interval_end)
-    LEFT JOIN (SELECT * FROM _power_model WHERE refused IS NULL) AS model USING (system, source, day)
+    LEFT JOIN (SELECT * FROM _power_model WHERE refused IS NULL AND partition IS NOT NULL) AS model USING (system, source, day)
     WHERE used.busy_s IS NOT NULL AND load.online > 0
 )

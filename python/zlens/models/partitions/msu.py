@@ -11,7 +11,9 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from zlens.inputs.options import ALL
 from zlens.inputs.unix_time import to_unix_us
 from zlens.models.optional_numbers import total
 from zlens.models.partitions.rolling_average import WINDOW_S, RollingAverage, RollingMean
@@ -73,32 +75,137 @@ class PartitionMsu(Struct, frozen=True):
         return int((self.end - self.seconds / 2) // HOUR_S)
 
 
+class LocalClock(Struct, frozen=True):
+    """Local times of a source next to UTC times of the same machine.
+
+    offset_s   local time minus UTC, which follows from equal values of the same intervals; None: it does not
+    intervals  number of such values
+    """
+
+    offset_s: int | None
+    intervals: int
+
+
+#: Values of a source by subject and minute.
+_Values = Mapping[tuple[Any, ...], Mapping[int, float]]
+#: Largest difference of local time and UTC, and the step of zones, in minutes.
+_FARTHEST, _STEP = 14 * 60, 15
+#: RMF prints milliseconds.
+_PRINTED_S = 0.002
+
+
+def local_clocks(session: CoreSession) -> dict[tuple[str, str], LocalClock]:
+    """Return the clocks of sources whose zone is unknown, where others have UTC times of the same machine.
+
+    The offset is the only one at which all values of the same intervals are equal, of two or more.
+    """
+    local = {(info.system, info.source) for info in session.systems if info.local_time}
+    if not local:
+        return {}
+    with _with_all_sources(session) as every:
+        rows = every.sql(
+            "SELECT system, source, machine, partition, cpu_type, seconds, interval_end, effective_s "
+            "FROM partition WHERE effective_s > 0 AND seconds IS NOT NULL AND machine IS NOT NULL"
+        ).rows
+    known: dict[tuple[Any, ...], dict[int, float]] = {}
+    unknown: dict[tuple[str, str], dict[tuple[Any, ...], dict[int, float]]] = {}
+    for system, source, machine, name, kind, seconds, end, used in rows:
+        own = (system, source) in local
+        values = unknown.setdefault((system, source), {}) if own else known
+        values.setdefault((machine, name, kind, round(seconds)), {})[minute(end)] = used
+    machines = {key[0] for key in known}
+    return {
+        source: _solved(values, known)
+        for source, values in unknown.items()
+        if any(key[0] in machines for key in values)
+    }
+
+
+def _with_all_sources(session: CoreSession) -> CoreSession:
+    """Return a session that also has rows of sources that repeat others."""
+    return session.narrow(replace(session.options, source=ALL))
+
+
+def _solved(values: _Values, known: _Values) -> LocalClock:
+    """Return the clock of values by local minute, from others by minute UTC."""
+    found: list[LocalClock] = []
+    for offset in range(-_FARTHEST, _FARTHEST + _STEP, _STEP):
+        same = [
+            abs(value - other) < _PRINTED_S
+            for subject, by_minute in values.items()
+            for end, value in by_minute.items()
+            if (other := known.get(subject, {}).get(end - offset)) is not None
+        ]
+        if len(same) > 1 and all(same):
+            found.append(LocalClock(60 * offset, len(same)))
+    return found[0] if len(found) == 1 else LocalClock(None, 0)
+
+
 def minute(end: dt.datetime) -> int:
     """Return the minute of an interval's end: systems end their intervals some milliseconds apart."""
     return round(to_unix_us(end) / 60e6)
 
 
-def images(session: CoreSession) -> dict[int, dict[str, ImageFacts]]:
-    """Return what systems record about their partitions, by minute and partition."""
+def _utc(clock: LocalClock | None, time: dt.datetime) -> dt.datetime | None:
+    """Return a time in UTC; None if it is local and its zone unknown, next to times in UTC."""
+    if clock is None:
+        return time
+    return None if clock.offset_s is None else time - dt.timedelta(seconds=clock.offset_s)
+
+
+def images(
+    session: CoreSession, clocks: Mapping[tuple[str, str], LocalClock] | None = None
+) -> dict[int, dict[str, ImageFacts]]:
+    """Return what systems record about their partitions, by minute and partition.
+
+    clocks  those of sources with local times, which are converted to UTC or left out
+    """
     found: dict[int, dict[str, ImageFacts]] = {}
     rows = session.sql(
-        "SELECT interval_end, partition, system, rolling_msu, ipl_time, absolute_capping FROM image_capacity "
-        "WHERE partition IS NOT NULL ORDER BY system"
+        "SELECT source, interval_end, partition, system, rolling_msu, ipl_time, absolute_capping "
+        "FROM image_capacity WHERE partition IS NOT NULL ORDER BY system"
     ).rows
-    for end, name, system, rolling, ipl, always in rows:
-        facts = ImageFacts(str(system), rolling, ipl, bool(always))
-        found.setdefault(minute(end), {}).setdefault(str(name), facts)
+    # Of a partition in an interval, what a source with UTC times has comes first.
+    rows = sorted(rows, key=lambda row: (row[3], row[0]) in (clocks or {}))
+    for source, when, name, system, rolling, ipl, always in rows:
+        end = _utc((clocks or {}).get((system, source)), when)
+        if end is not None:
+            facts = ImageFacts(str(system), rolling, ipl, bool(always))
+            found.setdefault(minute(end), {}).setdefault(str(name), facts)
     return found
 
 
 def partitions(session: CoreSession, where: str = "true") -> list[PartitionMsu]:
-    """Return partitions with CPs by machine and time. where: SQL condition for rows of `partition`."""
-    facts = images(session)
-    rows = session.sql(
-        "SELECT system, machine, partition, interval_end, seconds, msu_actual, msu_defined, capacity_group, "
-        "capacity_group_limit, wlm_capped_pct, cap_reached_pct FROM partition WHERE cpu_type = 'CP' "
-        f"AND {where} ORDER BY machine, interval_end, partition, source"
+    """Return partitions with CPs by machine and time. where: SQL condition for rows of `partition`.
+
+    Rows with local times, where others have UTC, are at their time in UTC, or left out: see `local_clocks`.
+    """
+    clocks = local_clocks(session)
+    if not clocks or session.options.source is not None:
+        return _partitions(session, where, clocks)
+    # Rows of the source that is shown may be left out: those of others then take their place.
+    with _with_all_sources(session) as every:
+        return _partitions(every, where, clocks)
+
+
+def _partitions(
+    session: CoreSession, where: str, clocks: Mapping[tuple[str, str], LocalClock]
+) -> list[PartitionMsu]:
+    facts = images(session, clocks)
+    found_rows = session.sql(
+        "SELECT source, system, machine, partition, interval_end, seconds, msu_actual, msu_defined, "
+        "capacity_group, capacity_group_limit, wlm_capped_pct, cap_reached_pct FROM partition "
+        f"WHERE cpu_type = 'CP' AND {where} ORDER BY machine, interval_end, partition, source"
     ).rows
+    rows = [
+        (system, machine, name, utc, *others)
+        for source, system, machine, name, local, *others in sorted(
+            found_rows, key=lambda row: (row[1], row[0]) in clocks
+        )
+        if (utc := _utc(clocks.get((system, source)), local)) is not None
+    ]
+    if clocks:
+        rows.sort(key=lambda row: (row[1] is None, row[1] or "", minute(row[3]), row[2]))
     averages: dict[tuple[Any, str], RollingAverage] = {}
     found: list[PartitionMsu] = []
     last: dict[tuple[Any, str], int] = {}

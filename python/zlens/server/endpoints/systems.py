@@ -95,6 +95,7 @@ ENDPOINTS = (
             "and text, subject, amount, status, meter, transactions, per_transaction, and the identities "
             "node and parent",
             "tables": "further tables, such as meters and highest hours, in the format of /solve",
+            "notes": "days of a lake that come from measures by day, as their raw tables are removed",
         },
     ),
 )

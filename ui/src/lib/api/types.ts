@@ -440,6 +440,8 @@ export interface Ledger {
   rows: LedgerRow[];
   /** Further tables, such as meters and highest hours. */
   tables: ModelAnswer["tables"];
+  /** Days of a lake that come from measures by day. */
+  notes: string[];
 }
 
 export interface Fleet {
