@@ -67,6 +67,10 @@ class ListingParser:
     ordered  words of rows may have moved, but their order is unchanged
     """
 
+    _above: list[str]
+    #: Rows without times since the last blank line: heading lines of a text table look like rows.
+    _block: list[str]
+
     def __init__(
         self,
         tables: ListingTables,
@@ -285,10 +289,9 @@ class ListingParser:
     def _begin_table(self, table: ReportTable | None) -> None:
         self._table = table
         self._target: ListingTarget | None = None
-        self._above: list[str] = []
+        self._above = []
         self._pending: list[TextLine] = []
-        #: Rows without times since the last blank line: heading lines of a text table look like rows.
-        self._block: list[str] = []
+        self._block = []
         self._in_footnotes = self._part = False
         self._blank, self._since_blank = True, 0
 
