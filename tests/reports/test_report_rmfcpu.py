@@ -91,3 +91,10 @@ def test_least_and_most_of_mean_row_are_of_all_intervals(dump_session: Session) 
     assert mean["ready_least"] == min(row["ready_least"] for row in intervals)
     for name in ("ready_most", "waiters_most"):
         assert mean[name] == max(row[name] for row in intervals)
+
+
+def test_report_without_data_has_no_notes(sim_session: Session) -> None:
+    """The processors of the demo's z/VM have threads, which a note of the report explains."""
+    text = sim_session.report("rmfcpu")
+    assert "This input has no data for this report" in text
+    assert "second line of a core" not in text
