@@ -42,9 +42,7 @@ class LayoutSource(SourcedTable, frozen=True, kw_only=True):
 
 
 class _Section(SectionKeys, frozen=True, kw_only=True):
-    status: Annotated[  # type: ignore[assignment]
-        str | None, doc("how well it is known, if its source does not say that")
-    ] = None
+    status: Annotated[str | None, doc("how well it is known, if its source does not say that")] = None  # type: ignore[assignment]
     length: Annotated[Size | None, doc("the length of an entry")] = None
     offset: Annotated[Size | str | None, doc("where it begins: a number, or its field")] = None
     stride: Annotated[Size | str | None, doc("from entry to entry: a number, or its field")] = None
@@ -58,12 +56,10 @@ class _Section(SectionKeys, frozen=True, kw_only=True):
 
 
 class _Layout(LayoutKeys, frozen=True, kw_only=True):
-    complete: Annotated[  # type: ignore[assignment]
+    complete: Annotated[
         bool | None, doc("whether all its fields are known, if its source does not say that")
-    ] = None
-    status: Annotated[  # type: ignore[assignment]
-        str | None, doc("how well it is known, if its source does not say that")
-    ] = None
+    ] = None  # type: ignore[assignment]
+    status: Annotated[str | None, doc("how well it is known, if its source does not say that")] = None  # type: ignore[assignment]
     section: Annotated[tuple[_Section, ...], doc("its sections")] = ()
 
 
