@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import math
+import re
 import shutil
 from datetime import UTC, datetime
 from html.parser import HTMLParser
@@ -19,6 +20,7 @@ from fake_session import FakeSession
 import zlens
 from iterations import quick_subset
 from zlens import reports
+from zlens.api import Session
 from zlens.catalog.reports import definition
 from zlens.errors import QueryError
 from zlens.reports import report_list
@@ -138,6 +140,15 @@ def test_report_html_is_self_contained(shared: FakeSession, name: str) -> None:
         "content",
         "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'",
     ) in page.attributes
+
+
+def test_html_names_only_rows_of_several_kinds(sim_session: Session) -> None:
+    """UCONF has only rows of one kind; PRCLOG has means, totals, peaks and intervals."""
+    tables = {
+        name: re.findall(r"<table[^>]*>", reports.render(name, sim_session._core, "html"))
+        for name in ("uconf", "prclog")
+    }
+    assert tables == {"uconf": ['<table class="plain">'], "prclog": ["<table>"]}
 
 
 def test_html_escapes_and_keeps_exact_values() -> None:

@@ -5,6 +5,7 @@ Publication: RMF Postprocessor CPU report of a z15 T02, April 2022, from the his
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from xml.etree import ElementTree
@@ -14,7 +15,8 @@ import pytest
 from msgspec.structs import replace
 
 import zlens
-from zlens import demo
+from zlens import demo, reports
+from zlens.api import Session
 from zlens.catalog.reports import definition
 from zlens.inputs.options import Options, parse_zone
 from zlens.reports.rows import rows_sql
@@ -78,3 +80,21 @@ def test_rmfcpu_has_one_row_per_interval(demo_folder: Path) -> None:
     assert times == ["08:45:00", "09:00:00", "09:15:00", "09:30:00"]
     # 1.11 of SMF and V1R11 of RMF are the same release.
     assert text.splitlines()[5].split('"')[-1].split() == ["z/OS", "V1R11"]
+
+
+def test_least_and_most_of_mean_row_are_of_all_intervals(dump_session: Session) -> None:
+    rows = json.loads(reports.render("rmfcpu", dump_session._core, "json"))
+    system = [row for row in rows if row["table"] == "system"]
+    (mean,) = (row for row in system if row["row"] == "mean")
+    intervals = [row for row in system if row["row"] == "interval"]
+    assert len({row["ready_most"] for row in intervals}) > 1
+    assert mean["ready_least"] == min(row["ready_least"] for row in intervals)
+    for name in ("ready_most", "waiters_most"):
+        assert mean[name] == max(row[name] for row in intervals)
+
+
+def test_report_without_data_has_no_notes(sim_session: Session) -> None:
+    """The processors of the demo's z/VM have threads, which a note of the report explains."""
+    text = sim_session.report("rmfcpu")
+    assert "This input has no data for this report" in text
+    assert "second line of a core" not in text

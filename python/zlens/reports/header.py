@@ -83,7 +83,7 @@ def _machine(block: Block) -> str:
 
 
 def level(block: Block) -> str:
-    """Return the releases of its systems, each once: `z/VM V.6.3.0`, `z/OS 3.1`; product names stay."""
+    """Return the releases of its systems, each once: `z/VM V.6.3.0`, `z/OS 3.1`, or names of products."""
     levels: dict[str, str] = {}
     for text in filter(None, map(_level, block.systems)):
         levels.setdefault(_RMF_LEVEL.sub(r"z/OS \1.\2", text), text)
@@ -134,7 +134,8 @@ def footnotes(definition: ReportDefinition, block: Block, session: CoreSession) 
             f"and day remain, see: {_BUCKETS}"
         )
     lines += several_sources(block, session)
-    lines += block.notes
+    if not block.empty:
+        lines += block.notes
     lines += known_faults(definition, block)
     if block.empty:
         return lines

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _STYLE = """\
 body { font: 14px/1.4 ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace; max-width: none; }
 pre { margin: 0 0 1rem; overflow-x: auto; }
-div { overflow-x: auto; }
+div { overflow-x: auto; margin-bottom: 1rem; }
 table { margin-bottom: 0; }
 th, td { padding: .1rem .5rem; text-align: left; }
 th { position: sticky; top: 0; background: Canvas; border: none; cursor: pointer; }
@@ -35,6 +35,7 @@ th[colspan] { text-align: center; cursor: auto; border-bottom: 1px solid GrayTex
 th[aria-sort=ascending]::after { content: " \\2191"; }
 th[aria-sort=descending]::after { content: " \\2193"; }
 .r { text-align: right; }
+.plain tr > :first-child { display: none; }
 tbody { border-top: 1px solid GrayText; }
 tr:hover td { background: color-mix(in srgb, Highlight 15%, Canvas); }
 """
@@ -106,7 +107,9 @@ def _block(definition: ReportDefinition, block: Block, session: CoreSession, now
 
 def _table(table: ReportTable, parts: list[Part], offset: int) -> Iterator[str]:
     lines = [f"<h2>{escape(table.title)}</h2>"] if table.title else []
-    lines += ["<div><table>", "<thead>"]
+    # Rows that are all of one kind need no column that names it.
+    plain = ' class="plain"' if not table.time and all(rows.kind == "row" for rows in table.rows) else ""
+    lines += [f"<div><table{plain}>", "<thead>"]
     leading = 2 if table.time else 1
     if table.groups:
         cells = ["<td></td>"] * leading
