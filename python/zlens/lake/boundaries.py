@@ -9,7 +9,6 @@ leave no trace.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
 from collections.abc import Iterable, Iterator
@@ -58,10 +57,9 @@ def _set_seam(
     if key is None or boundary is None:
         part.seam = None
         return
-    data = boundary.dump()
-    part.seam = BoundaryRef(key, hashlib.sha256(data).hexdigest())
     staged = f"seams/{key}.json"
-    files.staged.write(staged, data)
+    _, sha256 = files.staged.write(staged, boundary.dump())
+    part.seam = BoundaryRef(key, sha256)
     files.moves[files.lake.seam_name(imported, part)] = os.fspath(files.staged.path / staged)
 
 

@@ -154,6 +154,12 @@ class BoundaryDocument(Struct, forbid_unknown_fields=True):
         return dump(to_builtins(self) | {"files": [_file_row(file) for file in self.files]})
 
 
+def current_files(part: PartDocument, boundary: BoundaryDocument | None) -> list[LakeFile]:
+    """Return the files with rows; files of the boundary replace files of the same `place`."""
+    files = [*part.files, *(boundary.files if boundary is not None else ())]
+    return [file for file in {file.place: file for file in files}.values() if file.rows]
+
+
 def dump(value: Any) -> bytes:
     value = to_builtins(value)
     text = json.dumps(value, ensure_ascii=False, allow_nan=False)

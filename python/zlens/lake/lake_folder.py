@@ -39,6 +39,7 @@ from zlens.lake.documents import (
     PartDocument,
 )
 from zlens.lake.manifest import ConsolidatedDay, DayRollup, InputPart, LakeInput, Manifest
+from zlens.readers.files import read_error
 from zlens.schema.wording import phrase
 
 if TYPE_CHECKING:
@@ -122,9 +123,7 @@ class LakeFolder:
         except FileNotFoundError:
             return Manifest()
         except OSError as error:
-            raise InputError(
-                f"cannot be read: {error.strerror or error}", file=path, cure="check permissions"
-            ) from None
+            raise read_error(path, error, "check permissions") from None
         if len(data) > _LARGEST:
             raise InputError("the manifest is too large", file=path, expected=f"at most {_LARGEST:,} bytes")
         return manifest.load(data, path)
@@ -133,14 +132,9 @@ class LakeFolder:
         """Return the bytes of a file. Raises InputError if it is missing or differs from the manifest."""
         path = self.absolute(name)
         try:
-            with open(path, "rb") as file:
-                data = file.read()
+            data = Path(path).read_bytes()
         except OSError as error:
-            raise InputError(
-                f"cannot be read: {error.strerror or error}",
-                file=path,
-                cure=phrase("lake_check", lake=self.name),
-            ) from None
+            raise read_error(path, error, phrase("lake_check", lake=self.name)) from None
         if sha256 is not None and hashlib.sha256(data).hexdigest() != sha256:
             raise InputError(
                 "this is not the file that the manifest lists",
@@ -392,10 +386,8 @@ class LakeFolder:
         folder.mkdir(exist_ok=True)
         temporary = folder / f"{file_names.MANIFEST}.{os.getpid()}"
         try:
-            with open(temporary, "wb") as file:
-                file.write(current.dump())
-                file.flush()
-                os.fsync(file.fileno())
+            temporary.write_bytes(current.dump())
+            fsync_files([os.fspath(temporary)])
             os.replace(temporary, self.absolute(file_names.MANIFEST))
         finally:
             temporary.unlink(missing_ok=True)
@@ -410,10 +402,9 @@ class Staging(Struct):
 
     def plan(self, moves: Iterable[str]) -> None:
         """Record the names of files to be moved, for cleanup if this process dies."""
-        with open(self.path / _PLAN, "w", encoding="utf-8") as file:
-            json.dump(list(moves), file)
-            file.flush()
-            os.fsync(file.fileno())
+        path = self.path / _PLAN
+        path.write_text(json.dumps(list(moves)), encoding="utf-8")
+        fsync_files([os.fspath(path)])
 
     def write(self, name: str, data: bytes) -> tuple[int, str]:
         """Write a small file; returns its size and digest."""
@@ -421,6 +412,13 @@ class Staging(Struct):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)
         return len(data), hashlib.sha256(data).hexdigest()
+
+    def write_schema(self, columns: tuple[RawColumn, ...]) -> str:
+        """Write the columns of a table; returns the key of the schema."""
+        data = document.dump_schema(columns)
+        key = hashlib.sha256(data).hexdigest()[:16]
+        self.write(file_names.schema(key), data)
+        return key
 
 
 class ReadLock:

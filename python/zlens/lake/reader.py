@@ -116,13 +116,8 @@ class _ReaderPart(Struct, dict=True):
         return self.lake.seam(self.input, self.part)
 
     def files(self) -> list[LakeFile]:
-        """Return the current files; files of the boundary replace files of the same `place`."""
-        if not self.part.raw:
-            return []
-        by_place = {file.place: file for file in self.document.files}
-        if self.seam is not None:
-            by_place.update({file.place: file for file in self.seam.files})
-        return [file for file in by_place.values() if file.rows]
+        """Return the current files; none if raw tables were removed."""
+        return documents.current_files(self.document, self.seam) if self.part.raw else []
 
     def side(self, name: str) -> tuple[bytes, str] | None:
         """Return a file next to the document and its path; None if it does not exist."""

@@ -10,7 +10,7 @@ from zlens.catalog.expressions import literal
 from zlens.errors import LakeError
 from zlens.inputs.source import Progress
 from zlens.lake import file_names, rollups
-from zlens.lake.documents import LakeFile
+from zlens.lake.documents import LakeFile, current_files
 from zlens.lake.lake_folder import LakeFolder
 from zlens.lake.manifest import DayRollup, InputPart, LakeInput
 from zlens.lake.parquet_engine import ParquetEngine
@@ -111,13 +111,9 @@ def _proof_of(lake: LakeFolder, removed: Removed, engine: ParquetEngine) -> Iter
     imported, part = removed.imported, removed.part
     days = [lake.measures(rollup).retained for rollup in removed.rollups]
     stored = lake.part_document(imported, part)
-    boundary = lake.seam(imported, part)
-    by_place = {file.place: file for file in stored.files}
-    by_place.update({file.place: file for file in (boundary.files if boundary is not None else ())})
     by_table: dict[str, list[LakeFile]] = {}
-    for file in by_place.values():
-        if file.rows:
-            by_table.setdefault(file.table, []).append(file)
+    for file in current_files(stored, lake.seam(imported, part)):
+        by_table.setdefault(file.table, []).append(file)
     lake.fetch(file.name(imported.sha256, part.system) for files in by_table.values() for file in files)
 
     sources = part.row_sources(imported)

@@ -198,12 +198,9 @@ class InputWriter:
         self.draft.tables.add(file.table)
 
     def _schema(self, columns: tuple[RawColumn, ...]) -> str:
-        data = documents.dump_schema(columns)
-        key = hashlib.sha256(data).hexdigest()[:16]
+        key = self.staged.write_schema(columns)
         name = file_names.schema(key)
-        if name not in self.draft.moves:
-            self.staged.write(name, data)
-            self.draft.moves[name] = os.fspath(self.staged.path / name)
+        self.draft.moves[name] = os.fspath(self.staged.path / name)
         return key
 
     def _subjects(self, system: str, table: str, files: list[WrittenFile]) -> None:

@@ -131,9 +131,9 @@ def _write_day(
     states = [(rollup.system, rollup.state) for rollup, _ in matching]
     data = documents.dump(ConsolidatedDocument(states, table_schemas, files))
     name = file_names.gathered_document(day, key)
-    staged.write(name, data)
+    _, sha256 = staged.write(name, data)
     staged_paths[name] = os.fspath(staged.path / name)
-    return ConsolidatedDay(day, key, hashlib.sha256(data).hexdigest())
+    return ConsolidatedDay(day, key, sha256)
 
 
 def measures_file(table: str, rows: int, size: int, path: str) -> MeasuresFile:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -254,10 +253,7 @@ class _RollupWriter(Struct):
             self._files.setdefault(key, []).append((file, written.path))
             if table not in self._schemas:
                 items = bucket_sql.bucket_columns(measures.load_measure(name), level)
-                columns = tuple(item.column for item in items)
-                data = documents.dump_schema(columns)
-                self._schemas[table] = hashlib.sha256(data).hexdigest()[:16]
-                self.staged.write(file_names.schema(self._schemas[table]), data)
+                self._schemas[table] = self.staged.write_schema(tuple(item.column for item in items))
 
     def written(self, machine: LakeMachine) -> tuple[int, int]:
         """Return the rows and bytes written for one of the machines."""
@@ -286,14 +282,14 @@ class _RollupWriter(Struct):
             document = MeasuresDocument(sorted(inputs[day]), schemas, stored, self._retained[system, day])
             data = documents.dump(document)
             name = file_names.measures_document(*entry_key)
-            self.staged.write(name, data)
+            _, sha256 = self.staged.write(name, data)
             staged_paths[name] = os.fspath(self.staged.path / name)
             for file, path in files:
                 staged_paths[file_names.measure_file(file.table, *entry_key)] = path
             for key in schemas.values():
                 staged_paths[file_names.schema(key)] = os.fspath(self.staged.path / file_names.schema(key))
             lost = sum(item.intervals for item in self.lost if (item.system, item.day) == entry_key[:2])
-            entries.append(DayRollup(*entry_key, hashlib.sha256(data).hexdigest(), lost, RULES))
+            entries.append(DayRollup(*entry_key, sha256, lost, RULES))
         return entries, staged_paths
 
 

@@ -87,6 +87,11 @@ class ReadingSource(TextSource):
         self.name = tool.source
         self._files: list[_File] = []
 
+    @property
+    def readings(self) -> list[Reading]:
+        """The readings of all files."""
+        return [reading for file in self._files for reading in file.readings]
+
     def read(self, path: str, step: Callable[[int], None]) -> None:
         file = _File(path, system=unknown_system(path))
         with open(path, "rb") as raw:

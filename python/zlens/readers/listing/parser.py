@@ -67,10 +67,6 @@ class ListingParser:
     ordered  words of rows may have moved, but their order is unchanged
     """
 
-    _above: list[str]
-    #: Rows without times since the last blank line: heading lines of a text table look like rows.
-    _block: list[str]
-
     def __init__(
         self,
         tables: ListingTables,
@@ -90,6 +86,16 @@ class ListingParser:
         #: The first line with numbers outside any report, and the number of such lines.
         self._outside: tuple[TextLine | None, int] = (None, 0)
         self._begin_table(None)
+
+    def _begin_table(self, table: ReportTable | None) -> None:
+        self._table = table
+        self._target: ListingTarget | None = None
+        self._above: list[str] = []
+        self._pending: list[TextLine] = []
+        #: Rows without times since the last blank line: heading lines of a text table look like rows.
+        self._block: list[str] = []
+        self._in_footnotes = self._part = False
+        self._blank, self._since_blank = True, 0
 
     def read(self, file: BinaryIO, progress: Callable[[int], None] | None = None) -> None:
         """Read a file to its end."""
@@ -285,15 +291,6 @@ class ListingParser:
         self._report = self._separated = None
         self._controlled = False
         self._begin_table(None)
-
-    def _begin_table(self, table: ReportTable | None) -> None:
-        self._table = table
-        self._target: ListingTarget | None = None
-        self._above = []
-        self._pending: list[TextLine] = []
-        self._block = []
-        self._in_footnotes = self._part = False
-        self._blank, self._since_blank = True, 0
 
     def _body(self, report: ListingReport, line: TextLine) -> None:
         content = line.text
