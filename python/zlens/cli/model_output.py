@@ -10,7 +10,6 @@ from zlens.cli import output
 from zlens.errors import QueryError, ScenarioError, Wording
 
 if TYPE_CHECKING:
-    from zlens.cli.parser import CommandParser
     from zlens.models.scenario import ScenarioValues
     from zlens.rendering.answer import Answer
 
@@ -37,11 +36,6 @@ def options(kind: str, file: str, example: str) -> str:
 """
 
 
-def configure(parser: CommandParser, kind: str) -> None:
-    """Add the help on the model or study that `solve` or `study` names."""
-    parser.help_about = lambda arguments: _describe(parser.prog, kind, getattr(arguments, kind))
-
-
 def _package(kind: str) -> tuple[Any, Sequence[str]]:
     """Return the package of models or studies and their names."""
     if kind == "model":
@@ -53,7 +47,7 @@ def _package(kind: str) -> tuple[Any, Sequence[str]]:
     return studies, studies.STUDIES
 
 
-def _describe(command: str, kind: str, name: str | None) -> str | None:
+def describe(command: str, kind: str, name: str | None) -> str | None:
     """Return help on a model or study: purpose, keys and example of its file, and fields of the answer."""
     from zlens.models import scenario
     from zlens.schema import toml

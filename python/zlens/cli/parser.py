@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from keyword import iskeyword
@@ -87,6 +86,7 @@ class CommandParser(argparse.ArgumentParser):
         self.description, title, examples = str(module.__doc__).partition("Examples:\n")
         self.epilog = title + examples
         add_arguments(self, module.OPTIONS)
+        self.help_about = getattr(module, "help_about", None)
         if hasattr(module, "configure"):
             module.configure(self)
         self.set_defaults(run=module.run)
@@ -126,43 +126,46 @@ def build(*, configured: bool = False) -> argparse.ArgumentParser:
     parser = CommandParser(
         prog="zlens", description=_DESCRIPTION, epilog=_EPILOG, formatter_class=Formatter, allow_abbrev=False
     )
-    parser.add_argument("--version", action=_Version, help="show the version and exit")
+    parser.add_argument("--version", action=_Print, text=_version, help="show the version and exit")
     commands = parser.add_subparsers(metavar="COMMAND", dest="command", required=True)
     for name, summary in COMMANDS.items():
         command = commands.add_parser(
             name, help=summary, formatter_class=Formatter, allow_abbrev=False, add_help=False
         )
-        command.add_argument("-h", "--help", action=_Help, help="show this help message and exit")
+        command.add_argument(
+            "-h", "--help", action=_Print, text=_help, help="show this help message and exit"
+        )
         command.module = f"zlens.cli.{name}{'_' * iskeyword(name)}"
         if configured:
             command.configure()
     return parser
 
 
-class _PrintAction(argparse.Action, ABC):
+class _Print(argparse.Action):
     """An option that prints a text instead of running the command."""
 
-    def __init__(self, option_strings: list[str], dest: str, help: str | None = None) -> None:
+    def __init__(
+        self,
+        option_strings: list[str],
+        dest: str,
+        text: Callable[[CommandParser, argparse.Namespace], str],
+        help: str | None = None,
+    ) -> None:
         super().__init__(option_strings, dest, nargs=0, default=argparse.SUPPRESS, help=help)
+        self._text = text
 
     def __call__(self, parser: Any, namespace: argparse.Namespace, *_: object) -> None:
-        print(self.text(parser, namespace), end="")
+        print(self._text(parser, namespace), end="")
         parser.exit()
 
-    @abstractmethod
-    def text(self, parser: CommandParser, namespace: argparse.Namespace) -> str:
-        """Return the text."""
+
+def _help(parser: CommandParser, namespace: argparse.Namespace) -> str:
+    about = parser.help_about(namespace) if parser.help_about else None
+    return parser.format_help() if about is None else about
 
 
-class _Help(_PrintAction):
-    def text(self, parser: CommandParser, namespace: argparse.Namespace) -> str:
-        about = parser.help_about(namespace) if parser.help_about else None
-        return parser.format_help() if about is None else about
+def _version(parser: CommandParser, namespace: argparse.Namespace) -> str:
+    # Imported here because importlib.metadata is slow to import.
+    from importlib.metadata import version
 
-
-class _Version(_PrintAction):
-    def text(self, parser: CommandParser, namespace: argparse.Namespace) -> str:
-        # Imported here because importlib.metadata is slow to import.
-        from importlib.metadata import version
-
-        return f"zlens {version('zlens')}\n"
+    return f"zlens {version('zlens')}\n"

@@ -23,7 +23,6 @@ from zlens.cli import inputs, model_output, output
 from zlens.errors import QueryError
 
 if TYPE_CHECKING:
-    from zlens.cli.parser import CommandParser
     from zlens.rendering.answer import Answer
 
 OPTIONS = f"""
@@ -39,8 +38,8 @@ SCENARIO.toml?             the scenario; - for standard input
 """
 
 
-def configure(parser: CommandParser) -> None:
-    model_output.configure(parser, "model")
+def help_about(arguments: argparse.Namespace) -> str | None:
+    return model_output.describe("zlens solve", "model", arguments.model)
 
 
 def run(arguments: argparse.Namespace) -> int:

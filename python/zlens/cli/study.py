@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING
 from zlens.cli import model_output, output
 
 if TYPE_CHECKING:
-    from zlens.cli.parser import CommandParser
     from zlens.rendering.answer import Answer
 
 OPTIONS = f"""
@@ -33,8 +32,8 @@ RUNS.toml?      the runs; - for standard input
 """
 
 
-def configure(parser: CommandParser) -> None:
-    model_output.configure(parser, "study")
+def help_about(arguments: argparse.Namespace) -> str | None:
+    return model_output.describe("zlens study", "study", arguments.study)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -14,9 +14,7 @@ import ssl
 import stat
 import threading
 import time
-from collections.abc import Callable
 from contextlib import suppress
-from typing import Protocol
 from urllib.parse import SplitResult, urlsplit
 
 from msgspec import Struct
@@ -55,17 +53,6 @@ class PollError(Exception):
         self.why, self.again = why, again
 
 
-class PollTarget(Protocol):
-    """Target of polls."""
-
-    @property
-    def name(self) -> str: ...
-
-    def fetch(self) -> tuple[bytes, int] | None:
-        """Return the text and its time in milliseconds since 1970; None if unchanged. Raises PollError."""
-        ...
-
-
 class Login(Struct, frozen=True):
     """User and password for HTTP Basic authentication."""
 
@@ -99,7 +86,6 @@ class PolledAddress(Struct):
     login: Login | None = None
     context: ssl.SSLContext | None = None
     timeout_s: float = 50.0
-    now: Callable[[], float] = time.time
 
     @classmethod
     def parse(cls, text: str, login: Login | None = None, ca: str | None = None) -> PolledAddress:
@@ -129,7 +115,8 @@ class PolledAddress(Struct):
         """Address without its query, which may be a secret."""
         return f"{self.url.scheme}://{self.url.netloc}{self.url.path}"
 
-    def fetch(self) -> tuple[bytes, int] | None:
+    def fetch(self) -> tuple[bytes, int]:
+        """Return the text and its time in milliseconds since 1970. Raises PollError."""
         host, port = self.url.hostname or "", self.url.port
         connection = (
             http.client.HTTPConnection(host, port, timeout=self.timeout_s)
@@ -158,7 +145,7 @@ class PolledAddress(Struct):
             connection.close()
         if timed_out.is_set():
             raise PollError(f"no complete response within {self.timeout_s:g} s", again=True)
-        return data, round(self.now() * 1000)
+        return data, round(time.time() * 1000)
 
     def _ask(self, connection: http.client.HTTPConnection) -> bytes:
         headers = {"accept": _ACCEPT, "user-agent": f"zlens/{VERSION}", "connection": "close"}
@@ -214,6 +201,7 @@ class PolledFile(Struct):
         return self.path
 
     def fetch(self) -> tuple[bytes, int] | None:
+        """Return the text and its time in milliseconds since 1970; None if unchanged. Raises PollError."""
         try:
             # Non-blocking, because opening a pipe would block.
             handle = os.open(self.path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
@@ -255,7 +243,7 @@ class PollingFeed(Feed):
 
     def __init__(
         self,
-        place: PollTarget,
+        place: PolledAddress | PolledFile,
         every_s: float | None = None,
         *,
         pause_s: float = 1.0,

@@ -51,7 +51,7 @@ class DurableState(Struct, forbid_unknown_fields=True):
     #: monreader, file or stdin.
     kind: str = ""
     #: Next sequence number of each stream, the latest stream last.
-    streams: dict[str, Annotated[int, Meta(ge=0, lt=_MOST_SEQUENCE)]] = field(default_factory=dict)
+    streams: dict[str, Annotated[int, Meta(ge=0, le=_MOST_SEQUENCE - 1)]] = field(default_factory=dict)
     #: Name, number and size of the growing file; without a name, the next record starts one.
     file: str = ""
     number: int = 0
@@ -159,10 +159,6 @@ class ReceivedFiles:
         with contextlib.suppress(FileNotFoundError), open(self.folder / GAPS, "rb") as file:
             yield from map(json.loads, file.read(self.durable.gaps).splitlines())
 
-    def next_sequence(self, stream: str) -> int:
-        """Return the sequence number after the last durable one of a stream."""
-        return self.durable.streams.get(stream, 0)
-
     def begin_stream(self, kind: str, stream: str) -> int:
         """Register the stream of a forwarder; returns the sequence number to resume with."""
         if not _STREAM.fullmatch(stream):
@@ -200,7 +196,9 @@ class ReceivedFiles:
         elif frame.kind is FrameKind.DATA:
             self._write(frame.payload)
             now.whole = bool(frame.flags & END_OF_SET)
-            if now.whole and now.kind == MONREADER and self._is_full():
+            is_old = time.monotonic() - self._started >= self._rotate_s
+            is_full = is_old or now.size >= self._rotate_bytes
+            if now.whole and now.kind == MONREADER and is_full:
                 self._end_file()
         else:
             following = self._gap(frame, following)
@@ -280,9 +278,6 @@ class ReceivedFiles:
             with durable_file.writing(self.folder / self._now.file):
                 self._file.flush()
                 os.fsync(self._file.fileno())
-
-    def _is_full(self) -> bool:
-        return self._now.size >= self._rotate_bytes or time.monotonic() - self._started >= self._rotate_s
 
     def _end_file(self) -> None:
         self._flush()

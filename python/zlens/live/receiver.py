@@ -338,7 +338,7 @@ class Receiver:
             is_finished = False
             while not is_finished:
                 is_finished = self._batch(channel, source)
-                channel.send(Frame(FrameKind.ACKNOWLEDGED, source.next_sequence(stream)))
+                channel.send(Frame(FrameKind.ACKNOWLEDGED, source.durable.streams.get(stream, 0)))
             self._report("ended", {"peer": channel.peer, "source": source.name})
         finally:
             source.lock.release()

@@ -75,9 +75,7 @@ def create_app(
     if isinstance(served, LiveWorkspace):
         routes.append(_following(served))
     routes.append(Route("/{path:path}", _Any(_static), methods=None))
-    app = Starlette(routes=routes, middleware=[_COMPRESSION])
-    app.state.running = running
-    return Guarded(app, guard, log)
+    return Guarded(Starlette(routes=routes, middleware=[_COMPRESSION]), guard, log)
 
 
 def _paths() -> list[str]:
@@ -501,11 +499,6 @@ class Guarded:
         self._guard = guard
         self._log = log
         self._known = frozenset({*_paths(), FOLLOW, guards.METRICS, *guards.HEALTH})
-
-    @property
-    def running(self) -> RunningRequests:
-        running: RunningRequests = self._app.state.running  # type: ignore[attr-defined]
-        return running
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":

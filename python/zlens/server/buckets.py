@@ -44,17 +44,13 @@ def conditions(request: dict[str, Any], types: Mapping[str, str]) -> list[str]:
     """Return SQL conditions for the requested system, columns and times."""
     tests = [is_one_of("system", [request["system"]])] if request["system"] is not None else []
     tests += of_columns(request, types).values()
+    time = next((name for name in TIMES if name in types), None)
     for name, sign in (("from", ">"), ("to", "<=")):
         if request[name] is not None:
-            tests.append(f"{_time(request['table'], types)} {sign} {value_sql(parse_instant(request[name]))}")
+            if time is None:
+                raise QueryError(f"{request['table']} has no times", cure="leave from and to out")
+            tests.append(f"{time} {sign} {value_sql(parse_instant(request[name]))}")
     return tests
-
-
-def _time(table: str, types: Mapping[str, str]) -> str:
-    for name in TIMES:
-        if name in types:
-            return name
-    raise QueryError(f"{table} has no times", cure="leave from and to out")
 
 
 def is_one_of(name: str, values: Sequence[Any]) -> str:

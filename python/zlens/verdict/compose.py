@@ -106,17 +106,16 @@ class _Composer:
             if not occurrence.may_explain(effect, self._within):
                 continue
             added = self._added(effect, occurrence)
-            if added is not None and (added.added <= 0 or self._is_small(effect, added)):
-                continue
+            if added is not None:
+                grows = added.group.key in effect.rule.growth
+                is_small = grows and added.share is not None and added.share < self._facts.share
+                if added.added <= 0 or is_small:
+                    continue
             # Of several logons of a guest, the last.
             causes[occurrence.cause.event, occurrence.subject] = occurrence, added.added if added else 0.0
         order = {cause.event: number for number, cause in enumerate(self._facts.cause)}
         ranked = sorted(causes.values(), key=lambda entry: (order[entry[0].cause.event], -entry[1]))
         return [occurrence for occurrence, _ in ranked[: self._facts.most]]
-
-    def _is_small(self, effect: Effect, added: AddedUse) -> bool:
-        grows = added.group.key in effect.rule.growth
-        return grows and added.share is not None and added.share < self._facts.share
 
     def _added(self, effect: Effect, occurrence: Occurrence) -> AddedUse | None:
         """Return what the subject of an event added during an effect; None if it is unknown."""
