@@ -16,6 +16,7 @@ from zlens.catalog import generations
 from zlens.catalog.cpumf import CpumfWeights
 from zlens.errors import InputError
 from zlens.schema import document, user_files
+from zlens.schema.validators import DocumentErrors
 
 #: Status of values computed from the user's numbers.
 USER = "user"
@@ -31,46 +32,38 @@ def read(path: str) -> CpumfWeights:
 def parse(text: str, path: str) -> CpumfWeights:
     """Return the weights in the text of a file."""
     data = document.parse_toml(text, path, InputError, _CURE)
+    problem = DocumentErrors(path, InputError, cure=_CURE)
     rni: dict[str, tuple[float, ...]] = {}
     finite: dict[str, tuple[float, ...]] = {}
     for generation, line in data.items():
         if generation not in generations.names():
-            raise InputError(
-                f"there is no machine generation {generation!r}",
-                file=path,
-                expected=", ".join(generations.names()),
-                cure=_CURE,
-            )
+            known = ", ".join(generations.names())
+            raise problem.general_error(f"there is no machine generation {generation!r}", expected=known)
         if not isinstance(line, dict) or not line or set(line) - {"rni", "finite"}:
-            raise InputError(
-                f"{generation} has neither rni nor finite, or has unknown keys",
-                file=path,
-                expected="{ rni = [numbers], finite = [a, b] } or one of the two",
-                cure=_CURE,
-            )
+            message = f"{generation} has neither rni nor finite, or has unknown keys"
+            expected = "{ rni = [numbers], finite = [a, b] } or one of the two"
+            raise problem.general_error(message, expected=expected)
         if "rni" in line:
             terms = generations.facts(generation).rni.terms
             count = 1 + len(terms)
             shares = ", ".join(terms).upper()
             expected = f"{count} numbers: the factor, and the weights of {shares}"
-            rni[generation] = _numbers(line["rni"], count, f"{generation}: rni", expected, path)
+            rni[generation] = _numbers(line["rni"], count, f"{generation}: rni", expected, problem)
         if "finite" in line:
             expected = "2 numbers: a and b of (a + b * rni) * (B3 + B5) / B1"
-            finite[generation] = _numbers(line["finite"], 2, f"{generation}: finite", expected, path)
+            finite[generation] = _numbers(line["finite"], 2, f"{generation}: finite", expected, problem)
     return CpumfWeights(rni, finite)
 
 
-def _numbers(value: Any, count: int, subject: str, expected: str, path: str) -> tuple[float, ...]:
+def _numbers(
+    value: Any, count: int, subject: str, expected: str, problem: DocumentErrors
+) -> tuple[float, ...]:
     if not isinstance(value, list) or len(value) != count:
-        problem = f"has {len(value)} values" if isinstance(value, list) else "is not a list"
-        raise InputError(f"{subject} {problem}", file=path, expected=expected, cure=_CURE)
+        what = f"has {len(value)} values" if isinstance(value, list) else "is not a list"
+        raise problem.general_error(f"{subject} {what}", expected=expected)
     for number in value:
         # bool is a subclass of int.
         if isinstance(number, bool) or not isinstance(number, int | float) or not 0 <= number <= 1000:
-            raise InputError(
-                f"{subject} has {number!r} among its values",
-                file=path,
-                expected="numbers from 0 to 1000",
-                cure=_CURE,
-            )
+            message = f"{subject} has {number!r} among its values"
+            raise problem.general_error(message, expected="numbers from 0 to 1000")
     return tuple(float(number) for number in value)

@@ -47,6 +47,7 @@ from zlens.errors import CatalogError, InputError
 from zlens.schema import document, user_files
 from zlens.schema.facts import FACTS
 from zlens.schema.structs import NamedFacts, doc
+from zlens.schema.validators import DocumentErrors
 
 _Kind = Literal["guest", "device", "volume", "partition"]
 #: Sections of the user's file.
@@ -91,57 +92,45 @@ def read(path: str) -> Groups:
 
 def parse(text: str, path: str) -> Groups:
     """Return the groups in the text of a file."""
-    data = document.parse_toml(text, path, InputError, _CURE)
+    data, problem = document.parse_toml(text, path, InputError, _CURE), DocumentErrors(path, InputError)
     show = data.pop("show", "sum")
     if show not in SHOWN:
-        raise InputError(
-            f"show = {show!r}", file=path, expected="sum or mean", cure='write show = "mean", or leave it out'
-        )
-    factors = _factors(data.pop(MEMBER, {}), path)
+        cure = 'write show = "mean", or leave it out'
+        raise problem.general_error(f"show = {show!r}", cure, "sum or mean")
+    factors = _factors(data.pop(MEMBER, {}), problem)
     patterns: dict[str, tuple[tuple[str, str], ...]] = {}
     for kind, section in data.items():
         if kind not in (*KINDS, CLUSTER) or not isinstance(section, dict):
             listed = ", ".join(f"[{name}]" for name in (*KINDS, CLUSTER))
-            raise InputError(f"has {kind!r}", file=path, expected=listed, cure=_CURE)
-        patterns[kind] = tuple(_pattern(kind, pattern, group, path) for pattern, group in section.items())
+            raise problem.general_error(f"has {kind!r}", _CURE, listed)
+        patterns[kind] = tuple(_pattern(kind, pattern, group, problem) for pattern, group in section.items())
     if sum(map(len, patterns.values())) > _MOST:
-        raise InputError(f"has more than {_MOST:,} patterns", file=path, cure="use * and ? in them")
+        raise problem.general_error(f"has more than {_MOST:,} patterns", "use * and ? in them")
     return Groups(patterns, show == "mean", factors)
 
 
-def _factors(section: Any, path: str) -> dict[str, float]:
+def _factors(section: Any, problem: DocumentErrors) -> dict[str, float]:
     cure = f'write lines like "ZVM2" = 1.25 under [{MEMBER}]'
     if not isinstance(section, dict):
-        raise InputError(f"has {MEMBER} = {section!r}", file=path, expected=f"[{MEMBER}]", cure=cure)
+        raise problem.general_error(f"has {MEMBER} = {section!r}", cure, f"[{MEMBER}]")
     for member, factor in section.items():
         number = isinstance(factor, int | float) and not isinstance(factor, bool)
         if not number or not 0 < factor < math.inf:
-            raise InputError(
-                f"[{MEMBER}] {member!r} is {factor!r}", file=path, expected="a number above 0", cure=cure
-            )
+            raise problem.general_error(f"[{MEMBER}] {member!r} is {factor!r}", cure, "a number above 0")
     return {member: float(factor) for member, factor in section.items()}
 
 
-def _pattern(kind: str, pattern: str, group: Any, path: str) -> tuple[str, str]:
+def _pattern(kind: str, pattern: str, group: Any, problem: DocumentErrors) -> tuple[str, str]:
     entry = f"[{kind}] {pattern!r}"
     if not isinstance(group, str) or not group.strip() or not group.isprintable() or len(group) > _WIDEST:
-        raise InputError(
-            f"{entry} is {group!r}",
-            file=path,
-            expected=f"the name of a group: 1 to {_WIDEST} characters",
-            cure=_CURE,
-        )
+        expected = f"the name of a group: 1 to {_WIDEST} characters"
+        raise problem.general_error(f"{entry} is {group!r}", _CURE, expected)
     if not pattern.strip() or len(pattern) > 4 * _WIDEST:
-        raise InputError(
-            f"{entry} is not a pattern", file=path, expected="a name with * or ? in it", cure=_CURE
-        )
+        raise problem.general_error(f"{entry} is not a pattern", _CURE, "a name with * or ? in it")
     limits = _RANGE.fullmatch(pattern.strip())
     if kind == "device" and "-" in pattern and (limits is None or int(limits[1], 16) > int(limits[2], 16)):
-        raise InputError(
-            f"{entry} is not a range of devices",
-            file=path,
-            expected="two device numbers, the lower first: 2000-20DF",
-        )
+        expected = "two device numbers, the lower first: 2000-20DF"
+        raise problem.general_error(f"{entry} is not a range of devices", None, expected)
     return pattern.strip(), group.strip()
 
 

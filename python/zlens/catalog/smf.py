@@ -149,7 +149,8 @@ class SmfTypes(FactFile, SourcedTable, frozen=True):
     """The record types."""
 
     path: ClassVar = "smf/types.toml"
-    names: Annotated[dict[int, str], doc("short names, of those that are not tables of sections")]
+    #: Of those that are not tables of sections.
+    names: Annotated[dict[int, str], doc("short names")]
 
 
 def path(form: str, name: int | str) -> Path:

@@ -22,8 +22,9 @@ SLOTS_OF_CYLINDER = 180
 
 
 class Storbuf(NamedFacts, SourcedTable, frozen=True):
-    """Defaults of SET SRM STORBUF: `current` or `older`."""
+    """Defaults of SET SRM STORBUF."""
 
+    #: Its tables are `current` and `older`.
     path: ClassVar = "models/storbuf.toml"
     text: Annotated[str, Meta(description="what they apply to")]
     percent: Annotated[tuple[int, int, int], Meta(description="for E1, E2, E3, percent of storage")]
