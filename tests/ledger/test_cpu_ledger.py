@@ -287,6 +287,31 @@ def test_smaller_subjects_are_one_row(demo_rows: list[LedgerRow]) -> None:
         assert sum(row.amount or 0 for row in rows) == pytest.approx(whole)
 
 
+def test_parts_of_two_processor_types_are_shown_once() -> None:
+    """A partition used 6 of 10 s of CPs and 1 of 5 s of zIIPs, and the system in it these 7 s."""
+
+    def row(account: str, kind: str | None, seconds: float, node: str, parent: str | None) -> LedgerRow:
+        return LedgerRow(account, account, node, parent, "M", None, kind, node, None, seconds, "measured")
+
+    rows = [
+        row("machine", "ZIIP", 5, "ziips", None),
+        row("machine", "CP", 10, "cps", None),
+        row("partition", "ZIIP", 1, "LPA", "ziips"),
+        row("partition", "CP", 6, "LPA", "cps"),
+        row("system", None, 7, "SYSA", "LPA"),
+    ]
+    shown = [
+        (entry.row.subject, entry.row.cpu_type, entry.depth, entry.root.amount) for entry in entries(rows)
+    ]
+    assert shown == [
+        ("cps", "CP", 0, 10),
+        ("LPA", "CP", 1, 10),
+        ("SYSA", None, 2, 15),
+        ("ziips", "ZIIP", 0, 5),
+        ("LPA", "ZIIP", 1, 5),
+    ]
+
+
 def test_ledger_command_prints_every_format(
     demo_files: list[Path], capsys: pytest.CaptureFixture[str]
 ) -> None:

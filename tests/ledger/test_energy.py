@@ -179,6 +179,7 @@ def test_power_at_rest_is_refused(watts: Callable[[float], float], reason: str, 
     assert {row.status for row in ledger([data, meter]) if row.account == "idle"} == {"assumed"}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("rest", [3000.0, 5000.0])
 def test_power_of_a_machine_at_rest_by_hmc_alone(rest: float, tmp_path: Path) -> None:
     """Two pools of ten processors, each of which adds 40 W while it is used, over an hour of scrapes."""

@@ -71,6 +71,7 @@ def test_months_have_days_whose_raw_tables_are_gone(lake: str) -> None:
     assert (raw, day) == (pytest.approx(8 * 900), pytest.approx(12 * 900))
 
 
+@pytest.mark.long
 def test_ledger_has_days_whose_raw_tables_are_gone(lake: str, ledger: Ledger, tmp_path: Path) -> None:
     groups = tmp_path / "groups.toml"
     groups.write_text('[partition]\n"LP*" = "all"\n')
@@ -87,6 +88,7 @@ def test_ledger_has_days_whose_raw_tables_are_gone(lake: str, ledger: Ledger, tm
     assert sum(row["amount"] for row in partitions[2]) == pytest.approx(4 * 900 * (1.55 + 1.4))
 
 
+@pytest.mark.long
 def test_part_of_a_removed_day_is_no_day(lake: str, ledger: Ledger) -> None:
     """Half of the day before midnight is not in its measures, and no raw table has it."""
     after_midnight = _rows(ledger("--from", "2023-11-15 00:00"), "accounts")

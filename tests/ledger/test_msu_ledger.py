@@ -12,10 +12,11 @@ import pytest
 
 import zlens
 from iterations import draws
+from samples import needs, sample
 from zlens.api import Session
 from zlens.catalog.ledgers import load_ledger
 from zlens.cli import main
-from zlens.errors import InputError
+from zlens.errors import InputError, QueryError
 from zlens.ledger import answer, msu_peaks, prices
 from zlens.ledger.rows import LedgerRow, ledger_rows
 from zlens.ledger.tree import imbalances
@@ -24,6 +25,7 @@ from zlens.rendering.answer import Answer
 from zos_days import MSU, QUARTER_S, Image, Work, written
 
 HOURS = QUARTER_S / 3600
+UNRATED = sample("smf/rmf_cpu_activity_S0W1_2021-07-27.txt")
 
 
 @contextmanager
@@ -207,6 +209,7 @@ def test_average_after_ipl_is_flagged(tmp_path: Path) -> None:
     assert rows["8561-12F17"]["msu"] is None
 
 
+@pytest.mark.long
 def test_hours_of_local_times_are_solved_or_left_out(demo_files: list[Path], tmp_path: Path) -> None:
     """RMF's XML of ZLZ1 has four intervals up to 09:30, the dump those up to 09:00, of UTC+1.
 
@@ -242,6 +245,13 @@ def test_hours_of_local_times_are_solved_or_left_out(demo_files: list[Path], tmp
     assert "set the time zone" in str(left_out[4])
     first = ["07:45", "08:00"]
     assert ends == {"cut": first, "solved": [*first, "08:15", "08:30"], "left out": first}
+
+
+@needs(UNRATED)
+def test_machine_without_a_rating_has_no_msu() -> None:
+    """RMF prints a CPC capacity of 0 for a machine type 1090."""
+    with zlens.open([UNRATED]) as session, pytest.raises(QueryError, match="no data of the ledger msu"):
+        answer.solve(session._core, "msu")
 
 
 def test_time_capped(tmp_path: Path) -> None:

@@ -52,6 +52,7 @@ def test_ledger_has_the_highest_hours(serve_over, demo_files):
     assert {row["class"] for row in tables["peak_work"] if row["subject"] == "CICSAOR1"} == {"CICSHI"}
 
 
+@pytest.mark.long
 def test_ledger_of_a_lake_without_raw_tables(tmp_path, serve_over):
     """Four intervals in which BATCH used one CP, of which only the measures by day remain."""
     lake = str(tmp_path / "lake")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import reduce
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -12,7 +13,7 @@ from zlens.ledger.ledger_row import LedgerRow, add
 
 
 class LedgerEntry(Struct, frozen=True):
-    """A row with its depth below a root, and that root."""
+    """A row with its depth below a root, and that root; the sum of several if it is a part of each."""
 
     row: LedgerRow
     depth: int
@@ -20,21 +21,38 @@ class LedgerEntry(Struct, frozen=True):
 
 
 def entries(rows: Sequence[LedgerRow], top: int | None = None) -> Iterator[LedgerEntry]:
-    """Yield rows from the roots down. With `top`, the others of an account are one row."""
+    """Yield rows from the roots down. With `top`, the others of an account are one row.
+
+    Parts of a node that several rows have follow the largest: a partition may have processors of two types.
+    """
     parts: dict[str | None, list[LedgerRow]] = {}
-    nodes = {row.node for row in rows if row.node is not None}
+    of_node: dict[str, list[LedgerRow]] = {}
     for row in rows:
-        parts.setdefault(row.parent if row.parent in nodes else None, []).append(row)
-    shown: set[str] = set()
+        if row.node is not None:
+            of_node.setdefault(row.node, []).append(row)
+    for row in rows:
+        parts.setdefault(row.parent if row.parent in of_node else None, []).append(row)
+    largest = {node: max(found, key=lambda row: row.amount or 0.0) for node, found in of_node.items()}
+    tops: dict[str, list[LedgerRow]] = {}
 
-    def below(parent: str | None, depth: int, root: LedgerRow | None) -> Iterator[LedgerEntry]:
+    def roots(node: str) -> list[LedgerRow]:
+        """Return the roots that the rows of a node are parts of, each once."""
+        if node not in tops:
+            found = [
+                root
+                for row in of_node[node]
+                for root in (roots(row.parent) if row.parent in of_node else [row])
+            ]
+            tops[node] = list({id(root): root for root in found}.values())
+        return tops[node]
+
+    def below(parent: str | None, depth: int) -> Iterator[LedgerEntry]:
         for row in _largest(parts.get(parent, ()), top):
-            yield LedgerEntry(row, depth, root or row)
-            if row.node is not None and row.node not in shown:
-                shown.add(row.node)
-                yield from below(row.node, depth + 1, root or row)
+            yield LedgerEntry(row, depth, row if parent is None else reduce(add, roots(parent)))
+            if row.node is not None and row is largest[row.node]:
+                yield from below(row.node, depth + 1)
 
-    yield from below(None, 0, None)
+    yield from below(None, 0)
 
 
 def _largest(rows: Sequence[LedgerRow], top: int | None) -> Iterator[LedgerRow]:

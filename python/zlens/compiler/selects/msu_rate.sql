@@ -1,10 +1,11 @@
 -- materialized
 -- _msu_rate: MSU per hour of one general purpose processor, as a system reports it or by the capacity of the machine;
--- in an interval of a system that reports neither, as another system of the machine reports it for that time.
+-- in an interval of a system that reports neither, as another system of the machine reports it for that time. A capacity
+-- of 0 is that of a machine without a rating.
 WITH own AS (
     SELECT
         machine.system, machine.source, machine.interval_end, machine.seconds, place.machine,
-        coalesce(machine.msu_of_cpu, machine.msu_capacity / nullif(pool.whole, 0)) AS msu_of_cpu
+        coalesce(machine.msu_of_cpu, nullif(machine.msu_capacity, 0) / nullif(pool.whole, 0)) AS msu_of_cpu
     FROM role.machine AS machine
     JOIN _ledger_place AS place USING (system, source)
     LEFT JOIN (

@@ -23,23 +23,44 @@ export function roots(rows: readonly LedgerRow[]): LedgerRow[][] {
   return found;
 }
 
-/** The places of the rows of one root. Amounts that are unknown or negative have no place. */
+/** The rows of each root with a picture: one whose amount is known, and not zero. */
+export const pictured = (rows: readonly LedgerRow[]): LedgerRow[][] =>
+  roots(rows).filter(([root]) => (root!.amount ?? 0) > 0);
+
+/**
+ * The places of the rows of one root. Amounts that are unknown or negative have no place; parts of more than their whole, such
+ * as of a partition that has processors of another type, too, share its place by their amounts.
+ */
 export function place(rows: readonly LedgerRow[]): Piece[] {
   const next: number[] = [];
+  const scales = [1];
   const skipped: number[] = [];
   const pieces: Piece[] = [];
-  for (const row of rows) {
+  rows.forEach((row, at) => {
     while (skipped.length && skipped.at(-1)! >= row.depth) skipped.pop();
     if (skipped.length || row.amount === null || row.amount <= 0) {
       if (!skipped.length) skipped.push(row.depth);
-      continue;
+      return;
     }
     const from = next[row.depth] ?? 0;
-    pieces.push({ row, column: row.depth, from, to: from + row.amount });
-    next[row.depth] = from + row.amount;
+    const tall = row.amount * scales[row.depth]!;
+    pieces.push({ row, column: row.depth, from, to: from + tall });
+    next[row.depth] = from + tall;
     next[row.depth + 1] = from;
-  }
+    scales[row.depth + 1] = Math.min(scales[row.depth]!, tall / partsOf(rows, at));
+  });
   return pieces;
+}
+
+/** What the parts of a row add up to, without unknown and negative ones. */
+function partsOf(rows: readonly LedgerRow[], at: number): number {
+  const { depth } = rows[at]!;
+  let sum = 0;
+  for (const row of rows.slice(at + 1)) {
+    if (row.depth <= depth) break;
+    if (row.depth === depth + 1) sum += Math.max(0, row.amount ?? 0);
+  }
+  return sum;
 }
 
 /** The accounts in the order of their rows, each with its color. */
@@ -92,7 +113,7 @@ export function drawFlow(
     painter.rect(x, y, 4, tall, { fill: colors.get(row.account)! });
     if (tall >= NAMED) {
       painter.clip(x + 4, y, wide - 8, tall, () =>
-        painter.text(x + 9, y + Math.min(tall / 2, 12), `${nameOf(row)} ${formatShort(to - from)}`, {
+        painter.text(x + 9, y + Math.min(tall / 2, 12), `${nameOf(row)} ${formatShort(row.amount)}`, {
           color: theme.ink,
           size: 11,
         }),

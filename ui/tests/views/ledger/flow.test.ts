@@ -1,6 +1,6 @@
 import { describe as suite, expect, it } from "vitest";
 import type { LedgerRow } from "../../../src/lib/api/types";
-import { describe, nameOf, place, roots } from "../../../src/views/ledger/flow";
+import { describe, nameOf, pictured, place, roots } from "../../../src/views/ledger/flow";
 
 const row = (depth: number, subject: string, amount: number | null): LedgerRow => ({
   depth,
@@ -51,6 +51,30 @@ suite("the flow picture of a ledger", () => {
       row(1, "B", 4),
     ];
     expect(place(rows).map(({ row }) => row.subject)).toEqual(["machine", "B"]);
+  });
+
+  it("puts parts of more than their whole in its place", () => {
+    const rows = [
+      row(0, "machine", 10),
+      row(1, "A", 6),
+      row(2, "A1", 8),
+      row(2, "A2", 4),
+      row(1, "B", 4),
+      row(2, "B1", 4),
+    ];
+    expect(place(rows).map(({ row, from, to }) => [row.subject, from, to])).toEqual([
+      ["machine", 0, 10],
+      ["A", 0, 6],
+      ["A1", 0, 4],
+      ["A2", 4, 6],
+      ["B", 6, 10],
+      ["B1", 6, 10],
+    ]);
+  });
+
+  it("has no picture of a root whose amount is unknown", () => {
+    const shown = pictured([row(0, "machine", null), row(1, "A", 6), row(0, "other", 8)]);
+    expect(shown.map(([root]) => root!.subject)).toEqual(["other"]);
   });
 
   it("names the type of a machine's processors and the share of an amount", () => {
