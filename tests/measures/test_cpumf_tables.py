@@ -8,12 +8,14 @@ import pytest
 
 from fakes import HEADER, MINUTE_US, START_US, FakeSource, FakeTable, system
 from smf113_rows import opened, row, values
+from zlens.api import Session
 from zlens.catalog import cpumf, cpumf_formulas, generations
 from zlens.catalog.cpumf import FormulaPolicy
 from zlens.catalog.raw_columns import RawColumn
 from zlens.errors import InputError
 from zlens.inputs.data_quality import find_quality_problems
 from zlens.inputs.options import Options
+from zlens.inputs.problems import Problem
 from zlens.inputs.source import Interval
 
 EARLY = ("z10", "z196", "zEC12")
@@ -170,7 +172,7 @@ def test_unknown_machine_has_common_metrics() -> None:
     assert other["generation_by"].startswith("counter version 5 does not belong to machine type 2964")
     assert (versioned["generation"], versioned["generation_by"]) == ("z17", "counter version")
     assert versioned["l3p"] == pytest.approx(8)
-    problems = find_quality_problems(session._core.queries.rows, {"counter"})
+    problems = quality_problems(session)
     assert [(each.system, each.source, each.kind) for each in problems] == [("SYSA", "smf", "no_layout")] * 2
     assert sum("machine type 9999 is not known" in each.detail for each in problems) == 1
 
@@ -178,15 +180,15 @@ def test_unknown_machine_has_common_metrics() -> None:
 # Balances
 
 
+def quality_problems(session: Session) -> list[Problem]:
+    return find_quality_problems(session._core.queries.rows, lambda *_: [], {"counter"})
+
+
 def withheld(*rows, options: Options | None = None) -> list[str]:
     session = opened([*rows, row(counters("z13"), generation="z13", system="GOOD")], options)
     shown = {each["system"] for each in values(session, "system")}
     assert "GOOD" in shown
-    problems = [
-        each
-        for each in find_quality_problems(session._core.queries.rows, {"counter"})
-        if each.kind == "section"
-    ]
+    problems = [each for each in quality_problems(session) if each.kind == "section"]
     assert {each.system for each in problems} == {"GOOD", "SYSA"} - shown
     if problems:
         assert values(session, "*", "core_type")[0]["system"] == "GOOD"
@@ -210,7 +212,7 @@ def test_single_damaged_sample_is_dropped() -> None:
     rows[7] = row({**good, "P33": 3e9}, generation="z13", minute=7)
     session = opened(rows)
     assert len(values(session, "cpi")) == 19
-    [problem] = find_quality_problems(session._core.queries.rows, {"counter"})
+    [problem] = quality_problems(session)
     assert (problem.kind, problem.record) == ("impossible", "CPU MF")
     assert problem.detail.startswith(
         "CPU MF of 1 of 20 samples is left out: more instructions in problem state"

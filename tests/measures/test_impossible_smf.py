@@ -19,6 +19,7 @@ from smf70_builder import US, Core, Cpu, Logical, Lpar, Record, encoded, record,
 from zlens.api import Session
 from zlens.catalog import measures, roles, smf_sections, smf_writer
 from zlens.catalog.smf_record import CounterSetValues
+from zlens.compiler.role_bounds import withheld_rows_sql
 
 SAMPLE = sample("public/smf72-impossible-cpu.smf")
 SECONDS = 900.0
@@ -245,6 +246,24 @@ def _beyond(table: str, row: dict[str, Any]) -> list[str]:
         if not least <= value <= most:
             wrong.append(f"{table}.{column.name} {value}")
     return wrong
+
+
+def test_each_withheld_value_is_a_problem(tmp_path: Path) -> None:
+    """Problems search only entities that a short statement finds; here all of them are searched."""
+    chance = draws("impossible")
+    damaged = 0
+    for number in range(iterations(60, 4)):
+        what, records = _damaged(chance)
+        with zlens.open([smf113_builder.dump(tmp_path / f"{number}.smf", records)]) as opened:
+            details = [
+                detail
+                for name in roles.bounded_entities()
+                if opened._core.has_data(f"role.{name}")
+                for _, _, _, detail in opened.sql(withheld_rows_sql(name)).rows
+            ]
+            assert set(details) == {each for each in impossible(opened) if "partitions had" not in each}, what
+        damaged += bool(details)
+    assert damaged
 
 
 def test_withheld_value_is_shown_nowhere(tmp_path: Path) -> None:

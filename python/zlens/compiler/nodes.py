@@ -23,7 +23,7 @@ from zlens.catalog.cpumf import Present
 from zlens.catalog.interval_flags import GAP
 from zlens.catalog.local_days import LOCAL_DAY
 from zlens.catalog.roles import entity, tables_read
-from zlens.compiler import kept_rows, ledger_sql, role_bounds, roles, sql_tree
+from zlens.compiler import kept_rows, ledger_sql, roles, sql_tree
 from zlens.compiler.compile_cache import CompileCache, digest
 from zlens.compiler.kept_rows import KeptDays
 from zlens.compiler.sql_tree import ANY, Rows, Tree
@@ -36,9 +36,6 @@ PLACE = "#columns"
 ROLE, UNSUMMED = "role.", "unsummed."
 
 _OF_TWO = re.compile(r"\{(common_s|overlaps) (\w+) (\w+)\}")
-
-#: Placeholder for the statements of roles with bounds.
-_IMPOSSIBLE = "{impossible_rows}"
 
 Parse = Callable[[str], str]
 
@@ -78,8 +75,7 @@ def is_materialized(name: str) -> bool:
 def node_sql(name: str) -> str:
     """Return the SQL of a helper, or of a measure with a placeholder for its columns."""
     if is_helper(name):
-        sql = _helper_text(name)
-        return sql.replace(_IMPOSSIBLE, role_bounds.withheld_rows_sql()) if _IMPOSSIBLE in sql else sql
+        return _helper_text(name)
     if name.startswith("_") or not is_joined(name):
         raise CatalogError(f"there is no measure helper {name!r}", expected=", ".join(helpers()))
     return f'SELECT "{PLACE}" {measures.load_measure(name).rows}'

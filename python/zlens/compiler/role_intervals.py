@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from zlens.catalog import expressions
 from zlens.catalog.roles import IMPOSSIBLE, Entity, Role
-from zlens.compiler.role_bounds import beyond, worded
+from zlens.compiler.role_bounds import SUSPECT, any_beyond, beyond, worded
 from zlens.compiler.role_origin import BEGAN, BROKEN, INTERVAL, SAMPLED, RoleQuery, since_column
 
 #: Leading columns of the rows of a state that lasts from `tod` on.
@@ -101,6 +101,13 @@ class ValueSql:
         """Return whether a value is impossible, or NULL: clocks of two samples may differ slightly."""
         return beyond(self.plain(role), self._limit(role) if role.within else None)
 
+    def is_suspect_sql(self) -> str:
+        """Return whether any value of a row may be impossible, or NULL."""
+        suspect = any_beyond(
+            (self.plain(role), self._limit(role) if role.within else None) for role in self.bounds
+        )
+        return f"{suspect} OR r.{BROKEN}" if self.names_broken else suspect
+
     def _impossible(self, role: Role) -> str:
         """Return an impossible value with its name and unit, as text; else NULL."""
         text = worded(role, self.plain(role), self._limit(role) if role.within else None)
@@ -147,6 +154,12 @@ def lasting_rows(roles: list[Role], union: str, values: ValueSql) -> str:
     leading = ", ".join(f"r.{name}" for name, _ in LASTING_HEAD)
     selected = "".join(f", {values[role]} AS {expressions.quote(role.name)}" for role in roles)
     return f"SELECT {leading}{selected} FROM ({union}) AS r"
+
+
+def suspect_rows(union: str, values: ValueSql, *, lasting: bool) -> str:
+    """Return of each row whether any of its values may be impossible."""
+    rows = f"({union}) AS r" if lasting else values.rows(union, ("seconds",))
+    return f"SELECT {values.is_suspect_sql()} AS {expressions.quote(SUSPECT)} FROM {rows}"
 
 
 def _flag(values: ValueSql) -> str:

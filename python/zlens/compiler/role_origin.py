@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -76,6 +76,8 @@ class OriginQuery:
                 self.place.setdefault(name, join.table)
         #: Roles that a layer above makes finite.
         self.long: Collection[str] = ()
+        #: Whether rows only say whether they may have an impossible value.
+        self.suspects = False
         result.read(self.own, ())
 
     def column(self, name: str) -> str:
@@ -110,9 +112,14 @@ class OriginQuery:
         long: Collection[str],
         *,
         names_broken: bool,
+        suspects: bool = False,
     ) -> str:
-        """Return SQL of the rows; `names_broken`: with a column that names impossible rows of groups."""
-        self.long = long
+        """Return SQL of the rows.
+
+        names_broken  with a column that names the impossible rows of groups
+        suspects      it says whether there are any, and values may include them
+        """
+        self.long, self.suspects = long, suspects
         group = self.origin.group
         if self.entity.lasting:
             leading = [
@@ -127,7 +134,8 @@ class OriginQuery:
                 leading.append(f"max({sql}) AS {name}" if group else f"{sql} AS {name}")
         selected = [f"{self.typed(role)} AS {expressions.quote(role.name)}" for role in roles]
         if names_broken:
-            selected.append(f"{self.broken_rows(roles)} AS {BROKEN}")
+            broken = self.any_broken(roles) if suspects else self.broken_rows(roles)
+            selected.append(f"{broken} AS {BROKEN}")
         if since:
             began = self.origin.began
             times = (self.column(began.lower()), self.column("tod")) if began else ("NULL", "NULL")
@@ -236,7 +244,7 @@ class OriginQuery:
         if not over or sql == "NULL":
             return sql
         value_sql = expressions.total_sql(sql) if over == "sum" else f"{over}({sql})"
-        broken = self.row_broken(role, sql)
+        broken = None if self.suspects else self.row_broken(role, sql)
         return (
             value_sql
             if broken is None
@@ -254,15 +262,25 @@ class OriginQuery:
 
     def broken_rows(self, roles: list[Role]) -> str:
         """Return the impossible values of a group's rows, the minimum of each role as text; else NULL."""
-        texts = []
+        texts = [
+            f"min(CASE WHEN {broken} THEN {worded(role, sql, self.row_limit(role))} END)"
+            for role, sql, broken in self._broken(roles)
+        ]
+        return f"nullif(concat_ws(', ', {', '.join(texts)}), '')" if texts else "NULL::VARCHAR"
+
+    def any_broken(self, roles: list[Role]) -> str:
+        """Return whether any value of a group's rows is impossible, or NULL."""
+        conditions = " OR ".join(broken for _, _, broken in self._broken(roles))
+        return f"bool_or({conditions})" if conditions else "NULL::BOOLEAN"
+
+    def _broken(self, roles: list[Role]) -> Iterator[tuple[Role, str, str]]:
+        """Yield the roles with bounds that are aggregates, with SQL of one row's value and of its test."""
         for role in roles:
             how = self.origin.roles.get(role.name, NO_VALUE)
             sql = self.first(how, role.type) if how.over not in (None, "count") else "NULL"
             broken = self.row_broken(role, sql) if sql != "NULL" else None
             if broken is not None:
-                text = worded(role, sql, self.row_limit(role))
-                texts.append(f"min(CASE WHEN {broken} THEN {text} END)")
-        return f"nullif(concat_ws(', ', {', '.join(texts)}), '')" if texts else "NULL::VARCHAR"
+                yield role, sql, broken
 
     def of_row(self, name: str) -> str:
         """Return SQL of a name in a limit, for one row of a group: a count of rows is 1."""

@@ -16,8 +16,15 @@ from zlens.catalog.roles import (
     entities,
     entity,
 )
-from zlens.compiler.role_bounds import bounded_roles
-from zlens.compiler.role_intervals import LASTING_HEAD, ValueSql, lasting_rows, select_rows, sum_rows
+from zlens.compiler.role_bounds import SUSPECT, bounded_roles
+from zlens.compiler.role_intervals import (
+    LASTING_HEAD,
+    ValueSql,
+    lasting_rows,
+    select_rows,
+    sum_rows,
+    suspect_rows,
+)
 from zlens.compiler.role_origin import OriginQuery, RoleQuery, Tables, is_before
 
 #: Leading columns of every role's rows in an interval.
@@ -78,12 +85,16 @@ def rows(
     tables    columns of each raw table in the input
     releases  systems of each release: fields that apply only before a release are read system by system
     summed    whether counters and elapsed time are summed over the buckets of --every
+
+    SUSPECT is a column of its own: whether IMPOSSIBLE may have a text. Values that are not finite count.
     """
     role_entity = entity(name)
+    suspects = SUSPECT in requested
     roles = [
         role
         for role in role_entity.roles.values()
-        if role.name in requested or (summed and role.name in role_entity.key)
+        if role.name in ((IMPOSSIBLE,) if suspects else requested)
+        or (summed and role.name in role_entity.key)
     ]
     known = origins(name, tables)
     bounds = bounded_roles(role_entity, roles, known)
@@ -93,20 +104,33 @@ def rows(
     roles = [
         role
         for role in role_entity.roles.values()
-        if role.name != IMPOSSIBLE and (role in shown or role.name in read_by_bounds)
+        if role.name != IMPOSSIBLE and (role.name in read_by_bounds or (role in shown and not suspects))
     ]
     result = RoleQuery()
     parts = []
     # The counters of a subject that began within an interval were counted entirely within it.
     since = [role for role in roles if any(_counts_since(origin, role) for origin in known)]
-    long = [] if role_entity.lasting else [role for role in roles if _needs_layer(role, known, since)]
+    limits = {name for role in bounds if role.within for name in expressions.names(role.within)}
+    long = [
+        role
+        for role in roles
+        if (role.name not in limits if suspects else not role_entity.lasting)
+        and _needs_layer(role, known, since, shortest=0 if suspects else _LONG)
+    ]
     names_broken = any(role.name == IMPOSSIBLE for role in shown) and any(origin.group for origin in known)
     for origin in known:
         for release, systems in _releases(origin, releases):
             part = OriginQuery(role_entity, origin, tables, release, result)
             names = {role.name for role in long}
-            parts.append(part.select(roles, systems, since, names, names_broken=names_broken))
+            parts.append(
+                part.select(roles, systems, since, names, names_broken=names_broken, suspects=suspects)
+            )
     union = "\nUNION ALL\n".join(parts) or _no_rows(role_entity, roles)
+    if suspects:
+        # The layer that makes them finite is left out.
+        values = ValueSql(since, [], bounds, result, lasting=role_entity.lasting, names_broken=names_broken)
+        result.sql = suspect_rows(union, values, lasting=role_entity.lasting)
+        return result
     values = ValueSql(since, long, bounds, result, lasting=role_entity.lasting, names_broken=names_broken)
     if role_entity.lasting:
         result.sql = lasting_rows(shown, union, values) if bounds or shown != roles else union
@@ -124,7 +148,7 @@ def _counts_since(origin: RoleOrigin, role: Role) -> bool:
     return origin.began is not None and how.take == "difference"
 
 
-def _needs_layer(role: Role, known: list[RoleOrigin], since: list[Role]) -> bool:
+def _needs_layer(role: Role, known: list[RoleOrigin], since: list[Role], shortest: int) -> bool:
     """Return whether a layer above the records makes a role finite: it is a long formula in some origin.
 
     That mentions the formula twice. In every origin, the role must be just a value.
@@ -133,7 +157,7 @@ def _needs_layer(role: Role, known: list[RoleOrigin], since: list[Role]) -> bool
     return (
         role.type == "float"
         and role not in since
-        and any(len(how.expression) > _LONG for how in hows)
+        and any(len(how.expression) > shortest for how in hows)
         and not any(how.fallback or how.over for how in hows)
     )
 

@@ -247,7 +247,12 @@ class CoreSession:
         from zlens.inputs.data_quality import find_quality_problems, quality_views
 
         filled = {name for _, _, names in quality_views() for name in names if self.has_data(f"role.{name}")}
-        return find_quality_problems(self.queries.rows, filled) if filled else []
+        if not filled:
+            return []
+        queries = self.queries
+        return find_quality_problems(
+            queries.rows, lambda query, reads: queries.select(query, reads).rows, filled
+        )
 
     def display(self, time: dt.datetime, system: str, source: str | None = None) -> dt.datetime:
         """Return a time in the system's local zone; in UTC with the option, or if the zone is unknown.

@@ -1,7 +1,4 @@
--- _withheld_values: rows of `problem` about withheld values: one part for each role with bounds, and machines that
--- have fewer processors than their partitions used.
-{impossible_rows}
-UNION ALL
+-- _withheld_values: rows of `problem` about machines that have fewer processors than their partitions used.
 SELECT
     system, source, 'impossible' AS kind,
     'partitions had more than the machine in ' || count(*) || ' rows of cec, whose parts of it are left out; the first: '
