@@ -25,7 +25,7 @@ _MOST = 20
 
 DESCRIPTION = """\
 Show the contents of a lake written by `zlens import`, verify its files against their checksums, remove data,
-join inputs that `zlens import --stage` has decoded, or store measures by hour and day.
+join inputs that `zlens import --stage` has decoded, store measures by hour and day, or prepare the web UI.
 """
 EXAMPLES = """\
 Examples:
@@ -105,6 +105,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     repeated(rollup, "--system NAME", "only machines with this system")
     rollup.set_defaults(act=_rollup)
+
+    prepare = action(
+        "prepare",
+        "compute what the web UI shows first",
+        "\nComputes the long tables of the web UI's first views and keeps them in your cache folder,"
+        "\nwhere the next `zlens serve` of the same lake finds them. Repeat it after an import.",
+        "zlens lake prepare lake && zlens serve lake",
+    )
+    repeated(prepare, "--system NAME", "only this system (may be repeated)")
+    prepare.set_defaults(act=_prepare)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -327,6 +337,24 @@ def _rollup(arguments: argparse.Namespace, out: TextIO) -> int:
             out.flush()
 
         stores.rollup(arguments.lake, systems=arguments.system, progress=progress, report=report)
+    return 0
+
+
+# Prepare ----------------------------------------------------------------------------------------
+
+
+def _prepare(arguments: argparse.Namespace, out: TextIO) -> int:
+    from zlens.progress import Progress
+    from zlens.server import prepared_views
+
+    with Progress() as progress:
+
+        def report(system: str) -> None:
+            progress.close()
+            out.write(f"{replace_controls(system)}: prepared\n")
+            out.flush()
+
+        prepared_views.prepare(arguments.lake, systems=arguments.system, progress=progress, report=report)
     return 0
 
 
