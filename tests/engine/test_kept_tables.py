@@ -74,7 +74,7 @@ def files(tmp_path: Path) -> list[Path]:
     return sorted((tmp_path / "cache" / "zlens" / "tables" / "files").iterdir())
 
 
-def test_kept_tables_equal_computed_ones(lake_path: Path, computed: list[str], tmp_path: Path) -> None:
+def test_stored_tables_equal_computed_ones(lake_path: Path, computed: list[str], tmp_path: Path) -> None:
     expected = rows(lake_path, keep=False)
     assert len(expected[0]) > 1000
     assert not (tmp_path / "cache" / "zlens" / "tables").exists()
@@ -91,7 +91,7 @@ def test_kept_tables_equal_computed_ones(lake_path: Path, computed: list[str], t
     assert computed == []
 
 
-def test_kept_table_gains_columns(lake_path: Path, computed: list[str], tmp_path: Path) -> None:
+def test_stored_table_gains_columns(lake_path: Path, computed: list[str], tmp_path: Path) -> None:
     rows(lake_path)
     computed.clear()
     expected = rows(lake_path, OTHERS)
@@ -102,7 +102,7 @@ def test_kept_table_gains_columns(lake_path: Path, computed: list[str], tmp_path
     assert computed == []
 
 
-def test_import_makes_kept_tables_stale(lake_path: Path, computed: list[str], demo_folder: Path) -> None:
+def test_import_makes_stored_tables_stale(lake_path: Path, computed: list[str], demo_folder: Path) -> None:
     before = rows(lake_path)
     lake.add([demo_folder / demo.MONWRITE_NAME], lake_path)
     computed.clear()
@@ -112,7 +112,7 @@ def test_import_makes_kept_tables_stale(lake_path: Path, computed: list[str], de
     assert len(after[0]) > len(before[0])
 
 
-def test_changed_catalog_makes_kept_tables_stale(
+def test_changed_catalog_makes_stored_tables_stale(
     lake_path: Path, computed: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expected = rows(lake_path)
@@ -123,7 +123,7 @@ def test_changed_catalog_makes_kept_tables_stale(
     assert computed == ["device", "derived"]
 
 
-def test_options_separate_kept_tables(lake_path: Path, computed: list[str], tmp_path: Path) -> None:
+def test_options_separate_stored_tables(lake_path: Path, computed: list[str], tmp_path: Path) -> None:
     """Those of selected systems are separate; those of selected times are not kept."""
     rows(lake_path)
     computed.clear()
@@ -153,7 +153,7 @@ def publish(path: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", [Path.unlink, cut, overwrite, publish])
-def test_damaged_kept_table_is_computed_again(
+def test_damaged_stored_table_is_computed_again(
     lake_path: Path, computed: list[str], tmp_path: Path, damage: Callable[[Path], None]
 ) -> None:
     expected = rows(lake_path)
@@ -167,7 +167,7 @@ def test_damaged_kept_table_is_computed_again(
     assert computed == []
 
 
-def test_interrupted_table_is_not_kept(
+def test_interrupted_table_is_not_stored(
     lake_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expected = rows(lake_path, keep=False)
@@ -207,7 +207,7 @@ def test_failed_write_leaves_tables_in_memory(
     assert files(tmp_path) == []
 
 
-def test_kept_files_are_limited(lake_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stored_files_are_limited(lake_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = rows(lake_path)
     sizes = [path.stat().st_size for path in files(tmp_path)]
     # Of a process that was killed while it wrote.
@@ -223,7 +223,7 @@ def test_kept_files_are_limited(lake_path: Path, tmp_path: Path, monkeypatch: py
     assert rows(lake_path, [*FEW, "pend_s"]) == expected
 
 
-def test_measures_with_other_inputs_are_not_kept(lake_path: Path, demo_folder: Path) -> None:
+def test_measures_with_other_inputs_are_not_stored(lake_path: Path, demo_folder: Path) -> None:
     with zlens.open([lake_path, demo_folder / demo.MONWRITE_NAME]) as session:
         session._core.keeps_tables = True
         assert session._core.engine.store._kept is None

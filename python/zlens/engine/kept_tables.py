@@ -58,6 +58,11 @@ class KeptTables:
         self._numbers = count()
         self._lock = threading.Lock()
 
+    def columns(self, key: str) -> frozenset[str]:
+        """Return the columns of a table that is kept."""
+        entry = self._entry(key)
+        return frozenset() if entry is None else frozenset(entry.columns)
+
     def find(self, cursor: Connection, key: str) -> CompressedTable | None:
         """Open a table; None if it is not kept, or its file was removed or replaced."""
         entry = self._entry(key)

@@ -144,34 +144,39 @@ class TableStore:
                 return
             if self.materialized.get(step.table, frozenset()) - {*step.columns}:
                 raise StaleStepError
-            kept = self._open_kept(step)
-            if kept is None:
-                self._create(step)
-            self.materialized[step.table] = frozenset(step.columns if kept is None else kept)
+            self._check_kept(step)
+            self._create(step)
+            self.materialized[step.table] = frozenset(step.columns)
+
+    def open_kept(self, name: str, columns: Collection[str]) -> None:
+        """Materialize a table that an earlier session kept with some columns; otherwise change nothing."""
+        if self._kept is None or self.has_columns(name, columns):
+            return
+        with hold_lock(self._lock):
+            lock = self._making.setdefault(name, threading.RLock())
+        with hold_lock(lock):
+            existing = self.materialized.get(name, frozenset())
+            if name in self.materialized and existing.issuperset(columns):
+                return
+            cursor = self.cursor()
+            table = self._kept.find(cursor, name)
+            if table is not None and table.columns.keys() >= {*columns, *existing}:
+                self._show(cursor, name, table)
+                self.materialized[name] = frozenset(table.columns)
+
+    def _check_kept(self, step: TableStep) -> None:
+        """Raise StaleStepError if a table is kept with columns that a step lacks: it then gets them, too."""
+        if self._kept is None or step.statement is None or not self._is_sliced(step, step.statement):
+            return
+        kept = self._kept.columns(step.table)
+        if not kept <= {*step.columns, *self.planned.get(step.table, ())}:
+            self.expect({step.table: kept})
+            raise StaleStepError
 
     def expect(self, columns: Mapping[str, Collection[str]]) -> None:
         """Note the columns of tables that are needed later: who comes first materializes all."""
         for table, names in columns.items():
             self.planned[table] = self.planned.get(table, frozenset()).union(names)
-
-    def _open_kept(self, step: TableStep) -> Collection[str] | None:
-        """Open the table of a step if it is kept with its columns; returns all its columns.
-
-        Raises StaleStepError if it is kept without some of them: it is then computed with those of both.
-        """
-        if self._kept is None or step.statement is None or not self._is_sliced(step, step.statement):
-            return None
-        cursor = self.cursor()
-        table = self._kept.find(cursor, step.table)
-        if table is None:
-            return None
-        if table.columns.keys() >= {*step.columns}:
-            self._show(cursor, step.table, table)
-            return table.columns
-        if not table.columns.keys() <= self.planned.get(step.table, frozenset()):
-            self.expect({step.table: table.columns})
-            raise StaleStepError
-        return None
 
     def _create(self, step: TableStep) -> None:
         cursor = self.cursor()

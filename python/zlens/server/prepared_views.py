@@ -1,4 +1,4 @@
-"""Computes what views of the web UI show first from a lake, so that a server finds it in the user's cache."""
+"""Computes what the web UI shows first of a lake, so that a server finds it in the user's cache folder."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 from zlens.catalog import measures
 from zlens.inputs.source import Progress
 from zlens.lake.location import open_lake
-from zlens.server import aggregate, endpoints, peaks
+from zlens.server import aggregate, endpoints, findings, peaks
 from zlens.server.workspace import Workspace
 from zlens.session.session import CoreSession
 
@@ -53,30 +53,38 @@ def prepare(
                 if progress is not None:
                     progress(number, len(selected), system)
                 with workspace.for_systems({"system": system, "source": None}) as place:
-                    _prepare(place, system)
+                    # Of many systems, rules are checked in sessions of their own.
+                    _prepare(place, system, rules=place is workspace)
                 if report is not None:
                     report(system)
         finally:
             workspace.close()
 
 
-def _prepare(workspace: Workspace, system: str) -> None:
+def _prepare(workspace: Workspace, system: str, *, rules: bool) -> None:
     endpoint = endpoints.find("POST", "aggregate")
     requests = [
         endpoint.check({**request, "system": system})
         for request in view_requests()
         if workspace.session.has_data(request["table"])
     ]
-    # Each long table is computed once, with the columns of all requests.
     columns: dict[str, set[str]] = {}
     for request in requests:
         columns.setdefault(request["table"], set()).update(aggregate.reads(workspace, request))
         columns[request["table"]].update(request["keep"])
     for table, read in peaks.reads(workspace).items():
         columns.setdefault(table, set()).update(read)
-    long = {table: read for table, read in columns.items() if measures.load_measure(table).lazy}
-    for table, read in long.items():
-        workspace.materialized_table(table, [*read])
+    tables = {
+        table: workspace.columns_to_keep(table, [*read])
+        for table, read in columns.items()
+        if measures.load_measure(table).lazy
+    }
+    steps = workspace.session.queries.materialize(tables)
+    if rules:
+        # Rules need most columns: tables are computed once with those of all.
+        findings.answer(workspace, endpoints.find("GET", "findings").check({}))
+    for _ in steps:
+        pass
     for request in requests:
         aggregate.answer(workspace, request)
     peaks.answer(workspace, endpoints.find("GET", "peak").check({"system": system}))
