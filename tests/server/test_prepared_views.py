@@ -11,10 +11,11 @@ import pytest
 
 import zlens
 from zlens import cli, lake
+from zlens.cli import serve
 from zlens.engine import engine, table_store
 from zlens.engine.compressed_table import CompressedTable
 from zlens.engine.kept_tables import KeptTables
-from zlens.server import aggregate, endpoints, peaks, window_queries
+from zlens.server import aggregate, endpoints, peaks, window_queries, workspace
 from zlens.server.prepared_views import view_requests
 from zlens.server.workspace import Workspace
 
@@ -38,19 +39,19 @@ def answers(lake_path: Path, *, keep: bool) -> list[Any]:
     with zlens.open(lake_path) as session:
         core = session._core
         core.keeps_tables = keep
-        workspace = Workspace(core, [str(lake_path)])
+        place = Workspace(core, [str(lake_path)])
         [info] = core.systems
         assert info.first_us is not None
         assert info.last_us is not None
         middle = (info.first_us + info.last_us) / 2e6
         endpoint = endpoints.find("POST", "aggregate")
-        answers = [peaks.answer(workspace, endpoints.find("GET", "peak").check({"system": info.system}))]
+        answers = [peaks.answer(place, endpoints.find("GET", "peak").check({"system": info.system}))]
         for window in ({}, {"from": middle - 700, "to": middle + 900}):
             for request in view_requests():
                 checked = endpoint.check({**request, **window, "system": info.system})
-                answer = aggregate.answer(workspace, checked)
+                answer = aggregate.answer(place, checked)
                 answers.append({**answer, "rows": json.loads(answer["rows"].text)})
-        workspace.close()
+        place.close()
         return answers
 
 
@@ -90,3 +91,20 @@ def test_only_lakes_and_their_systems_are_prepared(
     assert "this is not a lake" in capsys.readouterr().err
     assert cli.main(["lake", "prepare", str(lake_path), "--system", "OTHER"]) == 2
     assert "no system is named 'OTHER'" in capsys.readouterr().err
+
+
+def test_served_systems_store_their_tables(lake_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of one system among many, too."""
+    stores: list[bool] = []
+
+    def serve_once(place: Workspace, _: object) -> None:
+        stores.append(place.session.keeps_tables)
+        monkeypatch.setattr(workspace, "MANY_SYSTEMS", 0)
+        with place.for_systems({"system": "ZLSIM"}) as selected:
+            assert selected is not place
+            stores.append(selected.session.keeps_tables)
+
+    monkeypatch.setattr(serve, "_place", lambda session, files, *_: Workspace(session, files))
+    monkeypatch.setattr(serve, "_serve", serve_once)
+    assert cli.main(["serve", str(lake_path), "--port", "0"]) == 0
+    assert stores == [True, True]
