@@ -1,6 +1,6 @@
 """\
 Show the contents of a lake written by `zlens import`, verify its files against their checksums, remove data,
-join inputs that `zlens import --stage` has decoded, or store measures by hour and day.
+join inputs that `zlens import --stage` has decoded, store measures by hour and day, or prepare the web UI.
 
 Examples:
   zlens lake show lake --days
@@ -100,6 +100,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
         f"{_LAKE}\n--system NAME...    only machines with this system",
         "\nComputes each measure by hour and day of local time, with sums that keep every mean"
         "\nright, as tables that end in _hour and _day. Only days with changed data are computed.",
+    )
+    action(
+        _prepare,
+        "prepare",
+        "compute what the web UI shows first",
+        "zlens lake prepare lake && zlens serve lake",
+        f"{_LAKE}\n--system NAME...    only this system (may be repeated)",
+        "\nComputes the long tables of the web UI's first views and keeps them in your cache folder,"
+        "\nwhere the next `zlens serve` of the same lake finds them. Repeat it after an import.",
     )
 
 

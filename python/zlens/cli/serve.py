@@ -77,6 +77,7 @@ def _run(arguments: argparse.Namespace) -> int:
         progress.close()
         # Fork workers before any thread starts.
         with closing(_place(session, files, runs, server)) as workspace:
+            session.keeps_tables = True
             inputs.print_throughput_notes(session)
             status = inputs.exit_status(session.problems, strict=arguments.strict)
             server.show(open=arguments.open, view="" if runs is None else "#/rig")

@@ -36,6 +36,10 @@ class CompileCache:
         self._release = release
         self._roots = (*ROOTS, *code)
 
+    @property
+    def folder(self) -> Path:
+        return self._cache.folder()
+
     def read(self, *depends: Any) -> Any:
         """Return the entry for this key; None if there is none."""
         body = self._cache.read(self._depends(depends))

@@ -1,4 +1,4 @@
-"""A table of the compressed database, written in parts; columns with one value are not stored."""
+"""A table of a compressed database, written in parts; columns with one value are not stored."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from msgspec import Struct, field
 
 from zlens.catalog import expressions
 from zlens.engine.cancellation import interruptible
-from zlens.engine.connection import Connection, Error, compress
+from zlens.engine.connection import COMPRESSED, Connection, Error, compress
 
 #: Beginning of an error about a row with another value.
 _OTHER = "another value of "
@@ -15,13 +15,15 @@ _OTHER = "another value of "
 class CompressedTable(Struct):
     """A table that is being written.
 
-    name     its name in SQL, with that of the database
-    columns  the types of its columns by name
-    values   SQL of the value of each column that has the same in all rows so far, which is not stored
+    name      its name in SQL, with that of the database
+    database  the database, in memory or a file
+    columns   the types of its columns by name
+    values    SQL of the value of each column that has the same in all rows so far, which is not stored
     """
 
     cursor: Connection
     name: str
+    database: str = COMPRESSED
     columns: dict[str, str] = field(default_factory=dict)
     values: dict[str, str] = field(default_factory=dict)
 
@@ -74,7 +76,7 @@ class CompressedTable(Struct):
         self._run(f"DELETE FROM {self.name} WHERE {where}")
 
     def compress(self) -> None:
-        compress(self.cursor)
+        compress(self.cursor, self.database)
 
     def select(self) -> str:
         """Return a SELECT of all columns, in their order."""

@@ -17,6 +17,7 @@ from zlens.inputs.source import ArrowSource
 Connection = duckdb.DuckDBPyConnection
 Relation = duckdb.DuckDBPyRelation
 Error = duckdb.Error
+FileError = duckdb.IOException
 RELEASE = duckdb.__version__
 
 #: The engine's memory limit in bytes; the rest spills to a private folder, which is limited too.
@@ -145,10 +146,20 @@ def open_database(
     return connection
 
 
-def compress(connection: Connection) -> None:
-    """Compress what was written to the database COMPRESSED; with the next rows if it is being read."""
+def compress(connection: Connection, database: str) -> None:
+    """Compress what was written to a database; with the next rows if it is being read."""
     with suppress(duckdb.TransactionException):
-        connection.execute(f"CHECKPOINT {COMPRESSED}")
+        connection.execute(f"CHECKPOINT {database}")
+
+
+def attach(connection: Connection, path: str, database: str, *, read_only: bool = False) -> None:
+    """Open a file of an allowed folder as another database; one that is not `read_only` is created."""
+    connection.execute(f"ATTACH {expressions.literal(path)} AS {database}{' (READ_ONLY)' * read_only}")
+
+
+def detach(connection: Connection, database: str) -> None:
+    """Write what remains to the file of a database and close it."""
+    connection.execute(f"DETACH {database}")
 
 
 def stream(sql: str, files: Sequence[str]) -> object:

@@ -25,6 +25,7 @@ from zlens.engine.conditions import condition_on
 from zlens.engine.connection import Connection, Error, open_database, write_parquet
 from zlens.engine.error_translation import query_error
 from zlens.engine.isolated import IsolatedTables
+from zlens.engine.kept_tables import KeptTables
 from zlens.engine.prepared_query import PreparedQuery, select_from
 from zlens.engine.results import (
     Form,
@@ -62,6 +63,7 @@ class Engine:
     size       bytes of the input, if known
     brief      whether tables are short whatever the size of the input
     repeated   conditions for rows of tables to omit
+    kept       tables that outlive the session, if any
     """
 
     def __init__(
@@ -74,6 +76,7 @@ class Engine:
         size: int | None = None,
         brief: bool = False,
         repeated: RowConditions | None = None,
+        kept: KeptTables | None = None,
     ) -> None:
         self._session = session or {}
         #: Names and types of the columns of raw tables, without those of the session.
@@ -82,10 +85,13 @@ class Engine:
         self._temporary = TemporaryFolder()
         #: Whether planning a statement takes longer than computing its rows.
         self.is_small = small = brief or (size is not None and size < _SMALL)
+        readable = [*folders, *([kept.folder] if kept else [])]
         self._connection = open_database(
-            self._temporary.path, folders=folders, small=small, compressed=not small
+            self._temporary.path, folders=readable, small=small, compressed=not small
         )
-        self.store = TableStore(self._connection, tables, self._session, self.raw, where, repeated or {})
+        self.store = TableStore(
+            self._connection, tables, self._session, self.raw, where, repeated or {}, kept
+        )
         self.parser = SqlParser(self.store.cursor)
         #: The database for user queries, if the database of the tables can read files.
         self._isolated = IsolatedTables(self.store, self._temporary.path, small=small) if folders else None
@@ -328,7 +334,9 @@ class Engine:
     ) -> str:
         """Materialize the rows of one of zlens' own SELECTs; returns the table's name."""
         try:
-            return self.store.derive(query, lambda cursor: self._with_tables(cursor, query, reads, rows))
+            return self.store.derive(
+                query, lambda cursor: self._with_tables(cursor, query, reads, rows), reads
+            )
         except Error as error:
             raise query_error(error) from None
 

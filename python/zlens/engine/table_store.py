@@ -15,6 +15,7 @@ from zlens.compiler.query_plan import TableStep
 from zlens.engine.cancellation import hold_lock, interruptible
 from zlens.engine.compressed_table import CompressedTable
 from zlens.engine.connection import COMPRESSED, Connection
+from zlens.engine.kept_tables import KeptTables
 from zlens.inputs.source import RawTable, is_in_files
 
 #: A condition on the rows of a raw table with some columns.
@@ -85,6 +86,7 @@ class TableStore:
     columns    columns of the raw tables
     condition  returns the rows of a raw table that the options select
     repeated   conditions for rows of tables that repeat rows of another source
+    kept       tables of many rows that outlive the session, if any
     """
 
     def __init__(
@@ -95,6 +97,7 @@ class TableStore:
         columns: Mapping[str, Mapping[str, str]],
         condition: Condition,
         repeated: RowConditions,
+        kept: KeptTables | None = None,
     ) -> None:
         self._connection = connection
         self._raw = raw
@@ -102,6 +105,7 @@ class TableStore:
         self._columns = columns
         self._condition = condition
         self._repeated = repeated
+        self._kept = kept
         self._lock = threading.RLock()
         self._making: dict[str, threading.RLock] = {}
         #: Columns of materialized tables.
@@ -109,8 +113,8 @@ class TableStore:
         #: Columns that plans materialize in their later stages.
         self.planned: dict[str, frozenset[str]] = {}
         self._derived: dict[str, str] = {}
-        #: Tables of the compressed database, of which those with these names are views.
-        self._compressed: dict[str, str] = {}
+        #: Tables of compressed databases, of which those with these names are views.
+        self._compressed: dict[str, CompressedTable] = {}
         self._compressing = threading.RLock()
         #: Streams have unique names, because one query may read a table for several of its measures.
         self._numbers = count()
@@ -140,8 +144,34 @@ class TableStore:
                 return
             if self.materialized.get(step.table, frozenset()) - {*step.columns}:
                 raise StaleStepError
+            self._check_kept(step)
             self._create(step)
             self.materialized[step.table] = frozenset(step.columns)
+
+    def open_kept(self, name: str, columns: Collection[str]) -> None:
+        """Materialize a table that an earlier session kept with some columns; otherwise change nothing."""
+        if self._kept is None or self.has_columns(name, columns):
+            return
+        with hold_lock(self._lock):
+            lock = self._making.setdefault(name, threading.RLock())
+        with hold_lock(lock):
+            existing = self.materialized.get(name, frozenset())
+            if name in self.materialized and existing.issuperset(columns):
+                return
+            cursor = self.cursor()
+            table = self._kept.find(cursor, name)
+            if table is not None and table.columns.keys() >= {*columns, *existing}:
+                self._show(cursor, name, table)
+                self.materialized[name] = frozenset(table.columns)
+
+    def _check_kept(self, step: TableStep) -> None:
+        """Raise StaleStepError if a table is kept with columns that a step lacks: it then gets them, too."""
+        if self._kept is None or step.statement is None or not self._is_sliced(step, step.statement):
+            return
+        kept = self._kept.columns(step.table)
+        if not kept <= {*step.columns, *self.planned.get(step.table, ())}:
+            self.expect({step.table: kept})
+            raise StaleStepError
 
     def expect(self, columns: Mapping[str, Collection[str]]) -> None:
         """Note the columns of tables that are needed later: who comes first materializes all."""
@@ -151,7 +181,7 @@ class TableStore:
     def _create(self, step: TableStep) -> None:
         cursor = self.cursor()
         if step.statement is not None:
-            if step.bytes > SLICED_BYTES and self._can_be_sliced(step, step.statement):
+            if self._is_sliced(step, step.statement):
                 self._create_in_slices(cursor, step, step.statement)
                 return
             select = self.statement_rows(cursor, step.statement)
@@ -162,35 +192,51 @@ class TableStore:
         self._create_as(cursor, step.table, select)
 
     def _create_in_slices(self, cursor: Connection, step: TableStep, statement: QueryPlan) -> None:
-        """Create a table of many rows as a view of one in the compressed database.
+        """Create a table of many rows as a view of one in a compressed database.
 
         The rows are computed and compressed in slices of time: those of all times at once, and the hash
         tables of their joins, would need several times the memory of the compressed table.
         """
-        name, former = expressions.quote(step.table), self._compressed.get(step.table)
-        qualified = f"{COMPRESSED}.main.{expressions.quote(f'{step.table}#{next(self._numbers)}')}"
-        table = CompressedTable(cursor, qualified)
+
+        def write(table: CompressedTable) -> None:
+            self._write_slices(table, step, statement)
+
+        table = None
+        if self._kept is not None:
+            table = self._kept.write(cursor, step.table, step.bytes, write)
+        if table is None:
+            name = expressions.quote(f"{step.table}#{next(self._numbers)}")
+            table = CompressedTable(cursor, f"{COMPRESSED}.main.{name}")
+            try:
+                write(table)
+            except BaseException:
+                self.cursor().execute(f"DROP TABLE IF EXISTS {table.name}")
+                raise
+        self._show(cursor, step.table, table)
+
+    def _write_slices(self, table: CompressedTable, step: TableStep, statement: QueryPlan) -> None:
+        cursor = table.cursor
         complete = f"({self.statement_rows(cursor, statement)})"
         rows = complete if step.quick is None else f"({self.statement_rows(cursor, step.quick)})"
-        try:
-            for number, condition in enumerate(self._slices(cursor, step.bytes)):
-                # One at a time, because slices of two tables need twice the memory.
-                with hold_lock(self._compressing):
-                    write = table.insert if number else table.create
-                    write(f"SELECT * FROM {rows} WHERE {condition}")
-                    if step.quick is not None and (times := self._unknown_times(table, condition)):
-                        table.delete(times)
-                        table.insert(f"SELECT * FROM {complete} WHERE {times}")
-                    table.compress()
-            self._replace(cursor, step.table in self.materialized and former is None, name, table.select())
-        except BaseException:
-            self.cursor().execute(f"DROP TABLE IF EXISTS {qualified}")
-            raise
-        finally:
-            cursor.close()
-        self._compressed[step.table] = qualified
-        if former is not None:
-            self.cursor().execute(f"DROP TABLE {former}")
+        for number, condition in enumerate(self._slices(cursor, step.bytes)):
+            # One at a time, because slices of two tables need twice the memory.
+            with hold_lock(self._compressing):
+                write = table.insert if number else table.create
+                write(f"SELECT * FROM {rows} WHERE {condition}")
+                if step.quick is not None and (times := self._unknown_times(table, condition)):
+                    table.delete(times)
+                    table.insert(f"SELECT * FROM {complete} WHERE {times}")
+                table.compress()
+
+    def _show(self, cursor: Connection, name: str, table: CompressedTable) -> None:
+        """Replace the table of a name by a view of a compressed one."""
+        former = self._compressed.get(name)
+        is_table = name in self.materialized and former is None
+        self._replace(cursor, is_table, expressions.quote(name), table.select())
+        cursor.close()
+        self._compressed[name] = table
+        if former is not None and former.database == COMPRESSED:
+            self.cursor().execute(f"DROP TABLE {former.name}")
 
     @staticmethod
     def _replace(cursor: Connection, is_table: bool, name: str, select: str) -> None:
@@ -205,8 +251,13 @@ class TableStore:
 
         interruptible(cursor, work)
 
-    def _can_be_sliced(self, step: TableStep, statement: QueryPlan) -> bool:
-        """Return whether rows of some times need only a part of the input: streams are read completely."""
+    def _is_sliced(self, step: TableStep, statement: QueryPlan) -> bool:
+        """Return whether a table is long, and rows of some times need only a part of the input.
+
+        Streams are read completely.
+        """
+        if step.bytes <= SLICED_BYTES:
+            return False
         tables = (name.removesuffix(ALL_TIMES_SUFFIX) for name in statement.reads)
         parts = (part for table in tables for part in self._raw[table])
         return _TIME in step.columns and all(is_in_files(part) for part in parts)
@@ -235,20 +286,33 @@ class TableStore:
         tests += [f"{_TIME} IS NULL"] if None in times else []
         return f"({' OR '.join(tests)})" if tests else None
 
-    def derive(self, query: str, rows: Callable[[Connection], str]) -> str:
+    def derive(self, query: str, rows: Callable[[Connection], str], reads: Iterable[str]) -> str:
         """Materialize the rows of a query as a table; returns its name, which is the same for the same query.
 
-        `rows` returns the SQL of the query on a cursor.
+        `rows` returns the SQL of the query on a cursor, `reads` the tables that it reads.
         """
         with hold_lock(self._lock):
             name = self._derived.setdefault(query, f"derived#{len(self._derived)}")
             lock = self._making.setdefault(name, threading.RLock())
         with hold_lock(lock):
             if name not in self.materialized:
-                cursor = self.cursor()
-                self._create_as(cursor, name, rows(cursor))
+                self._create_derived(name, query, rows, reads)
                 self.materialized[name] = frozenset()
         return name
+
+    def _create_derived(
+        self, name: str, query: str, rows: Callable[[Connection], str], reads: Iterable[str]
+    ) -> None:
+        cursor = self.cursor()
+        # The rows of short tables are computed as fast as they are found.
+        if self._kept is not None and any(table in self._compressed for table in reads):
+            table = self._kept.find(cursor, query)
+            if table is None:
+                table = self._kept.write(cursor, query, 0, lambda table: table.create(rows(cursor)))
+            if table is not None:
+                self._show(cursor, name, table)
+                return
+        self._create_as(cursor, name, rows(cursor))
 
     @staticmethod
     def _create_as(cursor: Connection, name: str, select: str) -> None:

@@ -300,6 +300,14 @@ class SizedSource(Protocol):
 
 
 @runtime_checkable
+class StoredSource(Protocol):
+    """A source whose contents are known by a digest."""
+
+    @property
+    def contents_digest(self) -> str: ...
+
+
+@runtime_checkable
 class IdentitySource(Protocol):
     """A source that knows the identity of its records over time."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import os
 import statistics
@@ -11,6 +12,7 @@ from functools import cache, cached_property
 from itertools import chain
 from typing import Any
 
+import msgspec
 from msgspec import Struct, field
 from msgspec.structs import replace
 
@@ -34,7 +36,7 @@ from zlens.lake.documents import (
 )
 from zlens.lake.lake_folder import LakeFolder, ReadLock, find_part_document
 from zlens.lake.location import open_folder
-from zlens.lake.manifest import InputPart, LakeInput
+from zlens.lake.manifest import RULES, InputPart, LakeInput
 from zlens.lake.parquet_streams import ParquetStream, raise_file_limit, read_parquet_sql
 from zlens.lake.rollup_reader import MeasuresSource
 from zlens.readers.boundaries import END_TOLERANCE_US
@@ -496,6 +498,15 @@ class LakeSource:
                 if row.system in (None, stored.part.system):
                     unique[replace(row, file=stored.shown)] = None
         return list(unique)
+
+    @property
+    def contents_digest(self) -> str:
+        """Digest of the contents of all its parts, selected or not, in their order."""
+        parts = [
+            [stored.input.sha256, stored.input.leap, stored.input.documents, msgspec.to_builtins(stored.part)]
+            for stored in self._parts
+        ]
+        return hashlib.sha256(msgspec.json.encode([RULES, self.name, parts], order="sorted")).hexdigest()
 
     @property
     def size(self) -> int:

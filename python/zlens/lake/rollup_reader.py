@@ -208,6 +208,11 @@ class MeasuresSource(FilelessSource):
         return problems
 
     @property
+    def contents_digest(self) -> str:
+        """Nothing: no measure reads its tables."""
+        return ""
+
+    @property
     def folders(self) -> list[str]:
         """Folder of all measures; statements name the files in it that the manifest lists."""
         raise_file_limit()

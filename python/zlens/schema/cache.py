@@ -40,7 +40,7 @@ class Cache:
         try:
             descriptor = os.open(self.folder() / key.hex(), _READ)
             with open(descriptor, "rb") as file:
-                if not _is_private_file(os.fstat(descriptor)):
+                if not is_private_file(os.fstat(descriptor)):
                     return None
                 content = file.read(LARGEST + _DIGEST)
         except OSError:
@@ -86,7 +86,7 @@ def entry_digest(key: bytes, body: bytes) -> bytes:
     return blake2b(key + body, digest_size=_DIGEST).digest()
 
 
-def _is_private_file(status: os.stat_result) -> bool:
+def is_private_file(status: os.stat_result) -> bool:
     """Return whether a file is regular, owned by this user and not writable by others."""
     if not stat.S_ISREG(status.st_mode):
         return False

@@ -9,6 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from zlens.catalog import time_blocks
+from zlens.catalog.expressions import quote
 from zlens.catalog.measure_query import MeasureQuery
 from zlens.catalog.time_blocks import BlockQuery, TimeWindow
 from zlens.server.workspace import Workspace
@@ -43,9 +44,13 @@ class WindowQueries(Struct, frozen=True):
                 if cached_table is None
                 else self._of_intervals(query, cached_table)
             )
+        if query.bucket:
+            return self._narrower(query).sql()
         divisible, others = time_blocks.split_statistics(query)
+        if divisible is None:
+            return self._of_all_rows(query)
         width = self._width()
-        if query.bucket or divisible is None or not width or not self.window.contains_blocks(width):
+        if not width or not self.window.contains_blocks(width):
             return self._narrower(query).sql()
         blocked = BlockQuery(divisible, width)
         cached_table = self.place.materialized_query(blocked.block_sql(), self.table, self.read)
@@ -55,7 +60,7 @@ class WindowQueries(Struct, frozen=True):
         return (
             blocked_sql
             if others is None
-            else time_blocks.join_results_sql(query, blocked_sql, self._narrower(others).sql())
+            else time_blocks.join_results_sql(query, blocked_sql, self._of_all_rows(others))
         )
 
     def full_scan_sql(self, query: MeasureQuery) -> str:
@@ -67,6 +72,15 @@ class WindowQueries(Struct, frozen=True):
         return replace(
             query, where=" AND ".join(condition for condition in conditions if condition != "true") or "true"
         )
+
+    def _of_all_rows(self, query: MeasureQuery) -> str:
+        """Return the SELECT of statistics that need every row; those of the complete time are cached."""
+        complete = self.window == TimeWindow()
+        cached_table = self.place.materialized_query(query.sql(), self.table, self.read) if complete else None
+        if cached_table is None:
+            return self._narrower(query).sql()
+        columns = ", ".join(map(quote, [*query.keys(), *query.names()]))
+        return f"SELECT {columns} FROM {cached_table} WHERE {' AND '.join(self.groups) or 'true'}"
 
     def _of_intervals(self, query: MeasureQuery, cached_table: str) -> str:
         where = " AND ".join([*self.groups, self.window.condition()])

@@ -146,6 +146,7 @@ class Workspace(Struct):
 
         def open_workspace() -> Workspace:
             session = self._reopened(options) if systems else self.session.narrow(options)
+            session.keeps_tables = self.session.keeps_tables
             return Workspace(session, self.inputs, live=self.live, precedence=self.precedence)
 
         with self._opened_systems.use(options, open_workspace) as workspace:

@@ -238,6 +238,9 @@ class Queries:
 
     def _compile(self, reads: Sequence[TableReads], *, staged: bool = False, keep: bool = False) -> Plan:
         """Return the plan of queries that read these columns; `staged`: only what they share, by cost."""
+        for query in reads:
+            for name, columns in query.columns.items():
+                self.engine.store.open_kept(name, columns)
         while True:
             plan = compile_queries(
                 reads,

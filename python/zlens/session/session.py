@@ -26,6 +26,7 @@ from zlens.inputs.source import (
     RawTable,
     SizedSource,
     Source,
+    StoredSource,
     SystemInfo,
     table_prefix,
 )
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from zlens.catalog.groups import Groups
     from zlens.compiler.kept_rows import KeptDays
     from zlens.engine.engine import Engine
+    from zlens.engine.kept_tables import KeptTables
     from zlens.engine.results import QueryResult
     from zlens.readers.throughput.table import Throughput
     from zlens.session.queries import Queries
@@ -90,6 +92,8 @@ class CoreSession:
     computed: Mapping[str, RawTable] = {}
     #: Whether it reads few intervals and each measure once, so that planning dominates its time.
     brief: bool = False
+    #: Whether tables of many rows of a lake are kept for later sessions.
+    keeps_tables: bool = False
 
     @classmethod
     def from_sources(
@@ -512,6 +516,7 @@ class CoreSession:
             size=sum(map(_size, self.sources)),
             brief=self.brief,
             repeated=repeated,
+            kept=self._kept_tables(),
         )
         source = CompilerInput(
             engine.raw,
@@ -537,6 +542,19 @@ class CoreSession:
             counted=False,
         )
         return Queries(engine, source, self._record_bytes)
+
+    def _kept_tables(self) -> KeptTables | None:
+        """Return the tables that sessions over the same lakes share; None if some depend on other inputs."""
+        from zlens.engine.kept_tables import KeptTables
+
+        options = self.options
+        files = (options.group, options.group_lines, options.weights, options.throughput)
+        if not self.keeps_tables or self.computed or options.is_selective or any(files):
+            return None
+        digests = [source.contents_digest for source in self.sources if isinstance(source, StoredSource)]
+        if len(digests) < len(self.sources):
+            return None
+        return KeptTables(repr((digests, options)))
 
     def _since(self, span: tuple[int, int] | None) -> dict[str, RawTable]:
         """Return the precomputed rows that the first and last selected interval require."""
