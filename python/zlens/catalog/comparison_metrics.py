@@ -15,6 +15,8 @@ from zlens.schema import structs
 from zlens.schema.facts import FACTS
 from zlens.schema.structs import FactTable, doc
 
+#: Relative difference between runs of the same work that IBM's regression tests accept (rule CMP-001).
+REGRESSION_CRITERION = 0.05
 _ROOT = FACTS / "compare"
 _FACTS = _ROOT.parent / "comparability.toml"
 _FORMS = _ROOT.parent / "published_forms.toml"
