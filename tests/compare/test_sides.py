@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from smf113_rows import opened, row
+from zlens.catalog import listings
 from zlens.compare import measure_run
 from zlens.inputs.options import Options
 
@@ -31,3 +32,16 @@ def test_unverified_formulas_are_listed_per_run() -> None:
         assert measure_run(session._core, "x").systems["SYSA"].doubts == {}
     with opened(rows, Options(allow_unverified=True)) as session:
         assert measure_run(session._core, "x").systems["SYSA"].doubts == {"rni": "unverified"}
+
+
+def test_records_are_compared_without_reports(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only numbers of listings are looked up in reports, and reading all of these takes long."""
+
+    def tables() -> dict[str, tuple[str, str]]:
+        raise AssertionError("all reports were read")
+
+    monkeypatch.setattr(listings, "tables", tables)
+    with opened([row({"B0": 3000.0, "B1": 1000.0}, generation="z15")]) as session:
+        run = measure_run(session._core, "x").systems["SYSA"]
+    assert ("cpumf_type.cpi", ("CP",)) in run.series
+    assert run.printed == []

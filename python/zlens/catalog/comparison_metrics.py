@@ -15,6 +15,8 @@ from zlens.schema import structs
 from zlens.schema.facts import FACTS
 from zlens.schema.structs import FactFile, FactTable, doc
 
+#: Relative difference between runs of the same work that IBM's regression tests accept (rule CMP-001).
+REGRESSION_CRITERION = 0.05
 _ROOT = FACTS / "compare"
 _Word = Annotated[
     str, Meta(pattern=r"^[\w *.-]*$", max_length=200, title="a name, without quotes and commas")

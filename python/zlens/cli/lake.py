@@ -318,6 +318,21 @@ def _rollup(arguments: argparse.Namespace, out: TextIO) -> int:
     return 0
 
 
+def _prepare(arguments: argparse.Namespace, out: TextIO) -> int:
+    from zlens.progress import Progress
+    from zlens.server import prepared_views
+
+    with Progress() as progress:
+
+        def report(system: str) -> None:
+            progress.close()
+            out.write(f"{replace_controls(system)}: prepared\n")
+            out.flush()
+
+        prepared_views.prepare(arguments.lake, systems=arguments.system, progress=progress, report=report)
+    return 0
+
+
 def _commit(arguments: argparse.Namespace, out: TextIO) -> int:
     from zlens import lake
     from zlens.progress import Progress

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from zlens.catalog import generations
 from zlens.catalog.comparison_metrics import (
+    REGRESSION_CRITERION,
     ComparabilityFile,
     ComparedMetric,
     compared_metrics,
@@ -23,7 +24,6 @@ from zlens.compare.series import Key
 from zlens.compare.sides import Side, SystemRun
 from zlens.compare.waterfall import Waterfall
 from zlens.errors import QueryError
-from zlens.findings.baseline import NOISE
 from zlens.schema import validators
 from zlens.schema.validators import Boolean, Choice, Integer
 from zlens.schema.wording import phrase
@@ -31,8 +31,6 @@ from zlens.schema.wording import phrase
 #: Forms of a difference of metrics that are not shares.
 FORMS = ("other/base", "base/other", "percent", "points")
 AGAINST = ("base", "previous")
-#: IBM's regression criterion: runs of the same work within this are considered equal.
-REGRESSION_CRITERION = NOISE
 
 
 #: The options of a comparison, as documents and requests give them.

@@ -9,6 +9,7 @@ from typing import Any
 from zlens.catalog import listings
 from zlens.catalog.comparison_metrics import ComparedMetric, compared_metrics
 from zlens.catalog.expressions import quote
+from zlens.catalog.raw_columns import LISTED
 from zlens.catalog.reports import definition
 from zlens.catalog.reports.definition import ReportColumn, ReportDefinition
 from zlens.compare.series import Key, Point
@@ -58,7 +59,10 @@ class PrintedSeries:
 
 def printed_series(session: CoreSession, measured: Collection[str]) -> Iterator[PrintedSeries]:
     """Yield the series of the listings of an input, without the columns that measures have there."""
-    tables = {name for source in session.sources for name in source.tables}
+    tables = {name for source in session.sources for name in source.tables if name.startswith(LISTED)}
+    if not tables:
+        # Reading all reports would take longer than most queries.
+        return
     # A ratio of two rows is itself a comparison.
     ratios = {(each.report, each.ratios) for each in listings.ListingsFile.load().separated}
     for name in sorted(tables & listings.tables().keys()):

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from zlens.catalog.comparison_metrics import PublishedForm, published_forms
+from zlens.catalog.comparison_metrics import REGRESSION_CRITERION, PublishedForm, published_forms
 from zlens.compare import noise
 from zlens.compare.comparison import (
-    REGRESSION_CRITERION,
     Comparison,
     ComparisonRow,
     SideChange,

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from zlens.catalog.comparison_metrics import REGRESSION_CRITERION
 from zlens.catalog.rules import Rule
 from zlens.findings.finding import RuleTest, format_amount
-
-#: Relative difference between runs of the same work that IBM's regression tests accept (rule CMP-001).
-NOISE = 0.05
 
 
 def match_subjects(tested: Sequence[RuleTest], earlier: Sequence[RuleTest]) -> dict[int, RuleTest]:
@@ -61,5 +59,5 @@ def is_worse(rule: Rule, test: RuleTest, before: RuleTest) -> bool:
     if test.mean is None or before.mean is None:
         return False
     if rule.compare in ("<", "<="):
-        return test.mean < before.mean * (1 - NOISE)
-    return test.mean > before.mean * (1 + NOISE)
+        return test.mean < before.mean * (1 - REGRESSION_CRITERION)
+    return test.mean > before.mean * (1 + REGRESSION_CRITERION)

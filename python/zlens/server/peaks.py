@@ -19,11 +19,10 @@ from msgspec.structs import replace
 
 from zlens.catalog import measures
 from zlens.catalog import peaks as facts
-from zlens.catalog.comparison_metrics import ComparedMetric, compared_metrics
+from zlens.catalog.comparison_metrics import REGRESSION_CRITERION, ComparedMetric, compared_metrics
 from zlens.catalog.expressions import literal
 from zlens.catalog.peaks import SubjectGroup
 from zlens.compare import SideRun, measure_run
-from zlens.compare.comparison import REGRESSION_CRITERION
 from zlens.compare.correlation import correlated_metrics as moved_with
 from zlens.compare.correlation import metric_changes
 from zlens.compare.noise import FEWEST_INTERVALS
