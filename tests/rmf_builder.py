@@ -6,8 +6,6 @@ import datetime as dt
 from collections.abc import Callable
 from typing import Any
 
-import pyarrow as pa
-
 from zlens.readers.rmf.postprocessor import RmfXmlSource
 from zlens.readers.rmf.source import RmfSource
 
@@ -118,12 +116,6 @@ def half_hours(count: int, **options: Any) -> list[str]:
     begin = dt.datetime(2026, 3, 2, 9)
     shown = [(begin + n * dt.timedelta(minutes=30)).strftime("%m/%d/%Y-%H.%M.%S") for n in range(count + 1)]
     return [report(end=shown[n + 1], start=shown[n], **options) for n in range(count)]
-
-
-def rows(source: RmfSource, name: str, *columns: str) -> list[Row]:
-    (raw,) = source.tables[name]
-    found: list[Row] = pa.table(raw.stream(list(columns) or [c.name for c in raw.columns])).to_pylist()
-    return found
 
 
 def kinds(source: RmfSource) -> list[str]:

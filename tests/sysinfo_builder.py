@@ -7,11 +7,6 @@ import io
 import os
 import tarfile
 from pathlib import Path
-from typing import Any
-
-import pyarrow as pa
-
-from zlens.readers.linux.sysinfo import SysinfoSource
 
 CPUS = "sys/devices/system/cpu"
 #: 2023-11-14 22:14:00 UTC
@@ -135,9 +130,3 @@ def tar(
             member.mtime = MOMENT_S
             archive.addfile(member, io.BytesIO(data))
     return gzip.compress(out.getvalue()) if packed else out.getvalue()
-
-
-def rows(source: SysinfoSource, table: str) -> list[dict[str, Any]]:
-    (raw,) = source.tables[table]
-    found: list[dict[str, Any]] = pa.table(raw.stream([c.name for c in raw.columns])).to_pylist()
-    return found

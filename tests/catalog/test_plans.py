@@ -10,6 +10,7 @@ import pytest
 import section_decoder
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from random_records import TOD, some_record
 
 import record_encoder
@@ -182,38 +183,19 @@ def test_plan_merges_kinds_of_releases() -> None:
 
 
 def test_sections_with_two_locations_share_table() -> None:
-    entry = (MonitorField("E", 0, 4, "unsigned"),)
-    one = _layout(
-        MonitorField("A", 20, 4, "unsigned"),
-        sections=(
-            MonitorSection(
-                name="S",
-                title="t",
-                length=4,
-                offset=24,
-                stride=4,
-                fields=entry,
-                source="",
-                status="unverified",
-            ),
-        ),
+    section = MonitorSection(
+        name="S",
+        title="t",
+        length=4,
+        offset=24,
+        stride=4,
+        fields=(MonitorField("E", 0, 4, "unsigned"),),
+        source="",
+        status="unverified",
     )
-    two = _layout(
-        MonitorField("A", 20, 4, "unsigned"),
-        sections=(
-            MonitorSection(
-                name="S",
-                title="t",
-                length=4,
-                offset=32,
-                stride=4,
-                fields=entry,
-                source="",
-                status="unverified",
-            ),
-        ),
-        release="7.2",
-    )
+    field = MonitorField("A", 20, 4, "unsigned")
+    one = _layout(field, sections=(section,))
+    two = _layout(field, sections=(replace(section, offset=32),), release="7.2")
     plan = plans.table_plan("d0r99_s", "D0R99", {60: one, 64: two})
     assert [x["lengths"] for x in plan["layouts"]] == [[60]]
     assert plan["section"] == {"offset": 24, "stride": 4}

@@ -20,6 +20,7 @@ from pathlib import Path
 
 import pytest
 
+from command_line import run
 from iterations import iterations, quick_subset
 from patience import until
 from zlens import cli
@@ -27,15 +28,6 @@ from zlens.cli.parser import COMMANDS
 
 PROGRAM = [sys.executable, "-m", "zlens"]
 ZONE = ["--tz", "+01:00"]
-
-
-def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
-    try:
-        status = cli.main(list(words))
-    except SystemExit as leave:
-        status = int(leave.code or 0)
-    captured = capsys.readouterr()
-    return status, captured.out, captured.err
 
 
 # Help -------------------------------------------------------------------------------------------

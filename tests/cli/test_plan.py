@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import command_line
 from samples import needs, sample
 from zlens.cli import main
 
@@ -20,9 +21,7 @@ def monwrite(sim_file: Path) -> str:
 
 
 def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
-    status = main(["plan", *words])
-    said = capsys.readouterr()
-    return status, said.out, said.err
+    return command_line.run(capsys, "plan", *words)
 
 
 def rows_of(text: str, table: str) -> dict[str, dict[str, Any]]:

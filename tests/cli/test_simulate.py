@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+import command_line
 import zlens
 from zlens.cli import main
 
@@ -42,9 +43,7 @@ def scenario(tmp_path: Path) -> str:
 
 
 def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
-    status = main(["simulate", *words])
-    said = capsys.readouterr()
-    return status, said.out, said.err
+    return command_line.run(capsys, "simulate", *words)
 
 
 def test_simulate_accepts_solver_scenario(

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import command_line
 from zlens import models
 from zlens.cli import main
 
@@ -37,9 +38,7 @@ def scenario(tmp_path: Path) -> str:
 
 
 def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
-    status = main(["solve", *words])
-    said = capsys.readouterr()
-    return status, said.out, said.err
+    return command_line.run(capsys, "solve", *words)
 
 
 def test_solve_text(scenario: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+import command_line
 import monwrite_builder as monwrite
 from zlens import studies
 from zlens.cli import main
@@ -44,9 +45,7 @@ def runs(tmp_path: Path) -> str:
 
 
 def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
-    status = main(["study", *words])
-    said = capsys.readouterr()
-    return status, said.out, said.err
+    return command_line.run(capsys, "study", *words)
 
 
 def test_study_text(runs: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 import zlens
+from command_line import run
 from iterations import quick_subset
 from monwrite_builder import beginning
 from zlens import demo
-from zlens.cli import main
 from zlens.errors import QueryError
 from zlens.inputs.options import parse_zone
 
@@ -24,12 +24,6 @@ COMMANDS = (
     ("plan", "--set", "split=2"),
 )
 _ENDED = re.compile(r"interval that ended (\S+ \S+) \((UTC\S*)\)")
-
-
-def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
-    status = main(list(words))
-    output = capsys.readouterr()
-    return status, output.out, output.err
 
 
 @pytest.mark.parametrize("command", quick_subset(2, COMMANDS), ids=lambda command: " ".join(command[:2]))

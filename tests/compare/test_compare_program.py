@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
+import command_line
 import monwrite_builder as monwrite
 import zlens
-from zlens import cli
 from zlens.demo import machine
 
 #: z/VM Performance Update 6.4, RSCS TCPNJE encryption: CPU time of a transaction, by case. Of the four
@@ -29,12 +29,7 @@ def no_data_of_the_user(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None
 
 
 def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
-    try:
-        status = cli.main(["compare", *words])
-    except SystemExit as leave:
-        status = int(leave.code or 0)
-    captured = capsys.readouterr()
-    return status, captured.out, captured.err
+    return command_line.run(capsys, "compare", *words)
 
 
 def differences(capsys: pytest.CaptureFixture[str], *words: str) -> list[dict[str, Any]]:

@@ -11,11 +11,11 @@ from reference_pages import rules as reference_rules
 import guest_builder as guests
 import monwrite_builder as monwrite
 import zlens
+from command_line import run
 from fakes import TOD_PER_S, FakeSource, intervals, processors
 from fakes import session as session_over
 from fakes import system as fake_system
 from smf113_rows import opened, row
-from zlens import cli
 from zlens.catalog import caveats, rules
 from zlens.catalog.caveats import Caveat
 from zlens.catalog.reports.definition import load_report
@@ -50,15 +50,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ]
     monwrite.write(place / "lost.monwrite", lost)
     return place
-
-
-def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
-    try:
-        status = cli.main(list(words))
-    except SystemExit as leave:
-        status = int(leave.code or 0)
-    captured = capsys.readouterr()
-    return status, captured.out, captured.err
 
 
 def ids(text: str) -> set[str]:

@@ -9,19 +9,10 @@ from pathlib import Path
 import pytest
 
 import zlens
+from command_line import run
 from lake_builder import recording, write
-from zlens import cli
 from zlens.cli import main
 from zlens.inputs.options import Options, parse_zone
-
-
-def run(capsys: pytest.CaptureFixture[str], *words: str | Path) -> tuple[int, str, str]:
-    try:
-        status = cli.main([str(word) for word in words])
-    except SystemExit as leave:
-        status = int(leave.code or 0)
-    captured = capsys.readouterr()
-    return status, captured.out, captured.err
 
 
 @pytest.fixture

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 import zlens
-from rmf_builder import document, part, report, rows, segment, table, variables
+from raw_rows import rows
+from rmf_builder import document, part, report, segment, table, variables
 from zlens.api import Session
 from zlens.inputs.options import Options
 from zlens.readers.rmf import postprocessor as rmf_xml

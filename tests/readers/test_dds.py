@@ -6,14 +6,13 @@ from __future__ import annotations
 import datetime as dt
 import os
 from pathlib import Path
-from typing import Any
 
-import pyarrow as pa
 import pytest
 
 import zlens
 from damage import mutated, survives
 from iterations import draws, iterations
+from raw_rows import rows
 from zlens.catalog.openmetrics import load_exporter
 from zlens.errors import InputError
 from zlens.inputs.options import Options
@@ -61,12 +60,6 @@ def source(tmp_path: Path, *texts: str | bytes) -> ScrapeSource:
         os.utime(path, (FIRST_S + 100 * number,) * 2)
         paths.append(str(path))
     return dds.open_files(paths, Options())
-
-
-def rows(opened: ScrapeSource, table: str) -> list[dict[str, Any]]:
-    (raw,) = opened.tables[table]
-    found: list[dict[str, Any]] = pa.table(raw.stream([c.name for c in raw.columns])).to_pylist()
-    return found
 
 
 def test_dds_tables_have_every_sample(tmp_path: Path) -> None:

@@ -7,15 +7,14 @@ import datetime as dt
 import os
 import re
 from pathlib import Path
-from typing import Any
 
-import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import zlens
 from iterations import draws, iterations
+from raw_rows import rows
 from samples import needs, sample
 from zlens.catalog.openmetrics import load_exporter
 from zlens.errors import InputError
@@ -60,12 +59,6 @@ def source(tmp_path: Path, *texts: str | bytes) -> scrapes.ScrapeSource:
         os.utime(path, (1_700_000_040 + 60 * number,) * 2)
         paths.append(str(path))
     return hmc.open_files(paths, Options())
-
-
-def rows(opened: scrapes.ScrapeSource, table: str) -> list[dict[str, Any]]:
-    (raw,) = opened.tables[table]
-    found: list[dict[str, Any]] = pa.table(raw.stream([c.name for c in raw.columns])).to_pylist()
-    return found
 
 
 def test_partitions_by_type(tmp_path: Path) -> None:

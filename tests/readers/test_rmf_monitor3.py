@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from rmf_builder import DECLARATION, document, kinds, monitor3, report, rows, utc
+from raw_rows import rows
+from rmf_builder import DECLARATION, document, kinds, monitor3, report, utc
 from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.readers.recognition import recognize

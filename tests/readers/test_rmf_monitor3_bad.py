@@ -12,7 +12,8 @@ import pytest
 
 from damage import peak_of, xml_survives
 from iterations import draws, quick_subset
-from rmf_builder import CPC_HEADS, DECLARATION, cells, document, kinds, monitor3, rows, variables
+from raw_rows import rows
+from rmf_builder import CPC_HEADS, DECLARATION, cells, document, kinds, monitor3, variables
 from zlens import cli
 from zlens.errors import InputError
 from zlens.inputs.options import Options

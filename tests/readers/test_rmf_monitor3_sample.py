@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from rmf_builder import rows
+from raw_rows import rows
 from samples import needs, sample
 from zlens.errors import InputError
 from zlens.inputs.options import Options, parse_zone

@@ -17,9 +17,9 @@ from collections import Counter, defaultdict
 from fractions import Fraction
 from typing import Any
 
-import pyarrow as pa
 import pytest
 
+from raw_rows import rows
 from samples import needs, sample
 from zlens.errors import InputError
 from zlens.inputs.options import Options, parse_zone
@@ -33,12 +33,6 @@ pytestmark = needs(MONTH)
 INTERVALS = 263
 MS = Fraction(1, 1000)
 Row = dict[str, Any]
-
-
-def rows(source: rmf_xml.RmfXmlSource, table: str) -> list[Row]:
-    (raw,) = source.tables[table]
-    found: list[Row] = pa.table(raw.stream([c.name for c in raw.columns])).to_pylist()
-    return found
 
 
 class Month:

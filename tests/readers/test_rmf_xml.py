@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 import zlens
+from raw_rows import rows
 from rmf_builder import (
     ALPHA,
     CPU_HEADS,
@@ -23,7 +24,6 @@ from rmf_builder import (
     kinds,
     part,
     report,
-    rows,
     segment,
     table,
     utc,

@@ -12,6 +12,7 @@ import pytest
 
 from damage import peak_of, xml_survives
 from iterations import draws, quick_subset
+from raw_rows import rows
 from rmf_builder import (
     CPU_HEADS,
     DECLARATION,
@@ -21,7 +22,6 @@ from rmf_builder import (
     kinds,
     part,
     report,
-    rows,
     segment,
     table,
     utc,

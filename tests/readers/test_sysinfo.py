@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 import zlens
-from sysinfo_builder import CPUS, MOMENT_S, SYSINFO, folder, rows, tar, texts
+from raw_rows import rows
+from sysinfo_builder import CPUS, MOMENT_S, SYSINFO, folder, tar, texts
 from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.lake import importer

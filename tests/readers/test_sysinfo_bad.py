@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from iterations import draws, iterations
-from sysinfo_builder import CPUS, SYSINFO, folder, rows, tar, texts
+from raw_rows import rows
+from sysinfo_builder import CPUS, SYSINFO, folder, tar, texts
 from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.inputs.problems import KINDS

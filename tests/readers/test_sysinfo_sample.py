@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from raw_rows import rows
 from samples import needs, sample
-from sysinfo_builder import rows
 from zlens.inputs.options import Options
 from zlens.readers.linux.sysinfo import SysinfoSource, open_files
 from zlens.session.session import CoreSession
