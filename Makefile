@@ -203,8 +203,12 @@ forward-s390x: ## build zlens-forward for Linux on Z and run its tests under emu
 rig: setup ## run all scenarios of the rig and write docs/rig-results.md
 	@$(BIN)/zlens rig run --all -o target/rig || [ $$? = 1 ]
 	@$(BIN)/zlens rig run smt-ideal smt-order smt-serialization --uncertain 40 --seeds 1 -o target/rig-worlds \
-		--format json > target/rig-worlds.json || [ $$? = 1 ]
-	@$(BIN)/python docs/rig_results.py target/rig/results.json target/rig-worlds.json > docs/rig-results.md
+		--format json > target/rig-worlds-40.json || [ $$? = 1 ]
+	@$(BIN)/zlens rig run smt-interference relocation-passes relocation-storage relocation-ways ssi-distribution \
+		ssi-distribution-memory ssi-scaling ssi-shared-volume ssi-storage-server --uncertain 20 --seeds 1 \
+		-o target/rig-worlds --format json > target/rig-worlds-20.json || [ $$? = 1 ]
+	@$(BIN)/python docs/rig_results.py target/rig/results.json target/rig-worlds-40.json target/rig-worlds-20.json \
+		> docs/rig-results.md
 
 .PHONY: contrib
 contrib: setup ## write dashboards for Grafana and alerts for Prometheus in contrib/ from the catalog

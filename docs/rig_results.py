@@ -1,4 +1,4 @@
-"""Writes docs/rig-results.md from the results.json of `zlens rig run --all` and the JSON of `--uncertain`."""
+"""Writes docs/rig-results.md from results.json of `zlens rig run --all` and JSON answers of `--uncertain`."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ a deliberate fault; it must fail its verdict. `zlens rig run --all --numbers` pr
 
 
 _WORLDS = """
-## Multithreading in many worlds
+## In many worlds
 
-`zlens rig run {scenarios} --uncertain {count}` draws every assumed constant from its
-range, and every `[[uncertain]]` of a scenario. A conclusion holds in a world if it is as expected there, and
-a control breaks it. So these numbers are bands, not a fit.
+In each of N worlds, `zlens rig run SCENARIO --uncertain N` draws every assumed constant from its range, and
+every `[[uncertain]]` of a scenario. A conclusion holds in a world if it is as expected there, and a control
+breaks it. So these numbers are bands, not a fit.
 
 | scenario | conclusion | holds | undetected | worlds | depends on |
 |---|---|---|---|---|---|
@@ -59,19 +59,21 @@ def rows(scenario: dict[str, Any]) -> list[str]:
     return lines
 
 
-def worlds(answer: dict[str, Any]) -> str:
+def worlds(answers: list[dict[str, Any]]) -> str:
     """Return the section on scenarios in many worlds."""
-    conclusions = answer["tables"]["conclusions"]["rows"]
-    names = " ".join(dict.fromkeys(one["scenario"] for one in conclusions))
-    text = _WORLDS.format(scenarios=names, count=max(one["worlds"] for one in conclusions))
-    for one in conclusions:
+
+    def table_rows(name: str) -> list[dict[str, Any]]:
+        return [row for answer in answers for row in answer["tables"][name]["rows"]]
+
+    text = _WORLDS
+    for one in table_rows("conclusions"):
         name = ": ".join(part for part in (one["policy"], one["observes"]) if part)
         cause = one["depends_on"]
         cause = "" if cause is None else f"{cause} ({one['correlation']:.2f})"
         cells = (one["scenario"], name, one["holds"], one["undetected"], one["worlds"], cause)
         text += f"| {' | '.join(map(str, cells))} |\n"
     text += _BANDS
-    for one in answer["tables"]["bands"]["rows"]:
+    for one in table_rows("bands"):
         observed = " ".join(part for part in (one["observes"], one["subject"]) if part)
         numbers = " | ".join(
             "" if one[end] is None else f"{one[end]:.3f}"
@@ -89,7 +91,8 @@ def main() -> None:
         _HEAD.format(version=found["version"], date=found["date"], passed=passed, all=len(scenarios))
     )
     sys.stdout.write("\n".join(line for one in scenarios for line in rows(one)) + "\n")
-    sys.stdout.write(worlds(json.loads(Path(sys.argv[2]).read_text(encoding="utf-8"))) + "\n")
+    answers = [json.loads(Path(file).read_text(encoding="utf-8")) for file in sys.argv[2:]]
+    sys.stdout.write(worlds(answers) + "\n")
     sys.stdout.write("## Sources\n\n")
     for one in scenarios:
         place = f", {one['place']}" if one["place"] else ""

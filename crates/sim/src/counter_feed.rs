@@ -54,7 +54,7 @@ impl Counting {
             profiles: world
                 .users
                 .iter()
-                .map(|user| counters.profile(memory(user)))
+                .map(|user| counters.model.profile(memory(user)))
                 .collect(),
             footprints: world.users.iter().map(footprint).collect(),
             sharers: sharers.collect(),

@@ -93,7 +93,7 @@ impl World {
         let at = |level: usize, place: usize| {
             let came = &paces.came[level];
             let remains = &paces.remains[level][v * came.len() + place];
-            remains.held * counters.left(level, came[place] - remains.came)
+            remains.held * counters.model.left(level, came[place] - remains.came)
         };
         let [core, chip, drawer] = self.places(physical);
         let others = (0..paces.came[2].len()).filter(|other| *other != drawer);
@@ -122,7 +122,7 @@ impl World {
         };
         let held = |v: usize| self.held(counters, paces, v, physical as usize);
         let profile = |v: usize| &counting.profiles[self.vcpus[v].user as usize];
-        let pace = counters.pace(&Surroundings {
+        let pace = counters.model.pace(&Surroundings {
             memory: profile(v),
             held: held(v),
             sibling: sibling.map(|other| (profile(other), held(other))),
@@ -178,10 +178,10 @@ impl World {
             let came = &mut paces.came[level];
             let remains = &mut paces.remains[level][v * came.len() + place];
             let displacing = came[place] - remains.came + own[level];
-            let left = remains.held * counters.left(level, displacing);
+            let left = remains.held * counters.model.left(level, displacing);
             came[place] += own[level];
             *remains = Remains {
-                held: counters.with(level, profile, left, own[level]),
+                held: counters.model.with(level, profile, left, own[level]),
                 came: came[place],
             };
         }

@@ -22,6 +22,7 @@ pub mod io;
 mod limiter;
 mod limits;
 mod memory;
+pub mod misses;
 mod parking;
 pub mod profile;
 mod prsm;

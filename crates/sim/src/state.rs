@@ -7,7 +7,8 @@ mod transactions;
 mod vectors;
 mod waits;
 
-use crate::counters::{Counters, Pace};
+use crate::counters::Counters;
+use crate::misses::Pace;
 use crate::profile::Profile;
 use crate::run_segment::Sharers;
 use crate::time::Ticks;

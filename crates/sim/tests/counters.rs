@@ -374,7 +374,7 @@ proptest! {
         let table = table(TABLES[generation]);
         let most = kinds.iter().map(|one| one.instructions_per_cycle).fold(0.0, f64::max);
         let mut counters = counters(&table, &[0]);
-        let kinds = kinds.map(|memory| counters.profile(&memory));
+        let kinds = kinds.map(|memory| counters.model.profile(&memory));
         let (mut before, mut total) = (values(&counters, &table, 0), 0);
         for (ticks, work, problem, both, moved, other_work_on_chip, sharers, kind) in segments {
             let part = |part: f64| (ticks as f64 * part) as Ticks;

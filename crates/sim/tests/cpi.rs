@@ -3,8 +3,8 @@
 mod builders;
 
 use builders::{CACHES, COSTS, alone, load, partition, run, scenario, system, user};
-use zlens_sim::counters::Counters;
 use zlens_sim::hardware::Costs;
+use zlens_sim::misses::MissModel;
 use zlens_sim::run_segment::{Sharers, Surroundings};
 use zlens_sim::scenario::{HardwareCounters, Memory, Scenario, Step, Transaction, User};
 use zlens_sim::world::World;
@@ -119,20 +119,18 @@ fn guests_that_take_turns_take_longer() {
 /// of 2/3 from memory.
 #[test]
 fn lines_of_a_cold_cache_follow_the_power_law() {
-    let table = include_str!("expected/counters_z15.json");
-    let table = serde_json::from_str(table).expect("a table");
-    let counters = Counters::new(&table, &CACHES, &COSTS, 5_200, 4, &[0]);
+    let model = MissModel::new(&CACHES, &COSTS, 5_200, 4);
     let memory = Memory {
         footprint_mib: 1e6,
         l1_misses: 4.0,
         shared_pct: 0.0,
         ..user("U", 100, 1, vec![load(None)]).memory
     };
-    let profile = counters.profile(&memory);
+    let profile = model.profile(&memory);
     let pace = |instructions: f64, held: f64| {
         let ticks = |cycles: f64| (cycles * 4_096.0 / 5_200.0) as u64;
         let work = ticks(instructions * profile.cycles_alone());
-        counters
+        model
             .pace(&Surroundings {
                 memory: &profile,
                 held: [held, held, held, 0.0],
