@@ -79,7 +79,9 @@ def test_fact_schemas_are_published_with_reference(pages: Path) -> None:
         assert all(table.get("additionalProperties") is False for table in schema["$defs"].values()), path
     record = json.loads((folder / "zvm" / "records.json").read_text(encoding="utf-8"))["$defs"]["RecordTable"]
     assert record["properties"]["dsect"] == {"type": "string", "description": "the name of its page"}
-    assert {"record", "dsect", "title", "kind"} == {*record["required"]}
+    assert {"dsect", "title", "kind"} == {*record["required"]}
+    own = json.loads((folder / "zvm" / "sim.json").read_text(encoding="utf-8"))["$defs"]["SyntheticTable"]
+    assert {"length", "source"} == {*own["required"]}
 
 
 def test_every_report_is_in_reference(pages: Path) -> None:
