@@ -1,7 +1,8 @@
 """Tests that take long, which `make test` leaves to `make test-all`: their list, and how it is measured.
 
 `pytest --record-long` renews the list for the tests that ran, with --all for all. The shortest test of each
-module is never in it, so that `make test` runs something of everything.
+module is never in it, so that `make test` runs something of everything, and neither are rules about
+the whole source.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ import pytest
 #: CPU time in seconds, that of programs it starts included, from which a test takes long.
 LIMIT_S = 0.3
 LIST = Path(__file__).with_suffix(".txt")
+#: Modules of rules about the whole source, which every change can break.
+RULES = ("test_house.py", "test_words.py")
 
 
 def mark(items: Iterable[pytest.Item]) -> None:
@@ -61,10 +64,19 @@ def renewed(listed: Iterable[str], times: dict[str, float]) -> list[str]:
     return sorted({*listed} - times.keys() | long_ones(times))
 
 
+def is_rule(test: str) -> bool:
+    """Return whether a test is about the whole source."""
+    return test.startswith(RULES)
+
+
 def long_ones(times: dict[str, float]) -> set[str]:
     """Return the tests that take long, by name and CPU time, but for the shortest of each module."""
     shortest: dict[str, str] = {}
     for test in sorted(times, key=lambda test: times[test]):
         shortest.setdefault(test.split("::")[0], test)
     kept = {*shortest.values()}
-    return {test for test, seconds in times.items() if seconds >= LIMIT_S and test not in kept}
+    return {
+        test
+        for test, seconds in times.items()
+        if seconds >= LIMIT_S and test not in kept and not is_rule(test)
+    }

@@ -264,6 +264,7 @@ def test_functions_are_not_named_by_function_words() -> None:
 NO_RECORD_NUMBERS = {
     "python/zlens/cli/catalog.py": "examples of commands",
     "python/zlens/demo/smf.py": "numbers of counters",
+    "python/zlens/demo/zos.py": "numbers of address spaces and percentages",
     "crates/sim/src/recorder/channels.rs": "names of fields of a z/VM record",
 }
 _NUMBERED_RECORD = re.compile(r"(?i)(?<![a-z])smf[ _]?\d+")

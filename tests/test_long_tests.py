@@ -15,6 +15,12 @@ def test_shortest_test_of_a_module_is_never_long() -> None:
     assert long_tests.long_ones(times) == {"a.py::slow", "b.py::slower"}
 
 
+def test_rules_about_the_source_are_never_long() -> None:
+    times = {f"{module}::{test}": 9.0 for module in long_tests.RULES for test in ("first", "second")}
+    assert long_tests.long_ones(times) == set()
+    assert not any(map(long_tests.is_rule, long_tests.LIST.read_text("utf-8").splitlines()))
+
+
 def test_list_keeps_tests_that_did_not_run() -> None:
     times = {"a.py::quick": 0.1, "a.py::now_quick": 0.1, "a.py::now_slow": 3.0}
     listed = ["a.py::now_quick", "a.py::other"]

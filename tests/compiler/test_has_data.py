@@ -42,7 +42,7 @@ WITHOUT_ROWS = {
     "zldemo.monwrite": "core core_type problem",
     "zlzos-rmf-cpu.xml": "address_spaces core core_type event ready_work work_units",
     "zlzos.smf": """core coupling_link coupling_path environment event partition_use power_comparison
-        power_meter problem tenant""",
+        power_meter problem""",
 }
 
 

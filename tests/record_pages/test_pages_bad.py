@@ -401,7 +401,7 @@ def mutated(text: str, chance: random.Random) -> bytes:
     return bytes(data)
 
 
-def test_overlapping_arrays_are_no_section() -> None:
+def test_overlapping_arrays_give_no_section() -> None:
     page = next((seed for seed in SEEDS if "STOBPG_PGDBM(1:20)" in seed), "")
     [section] = layout_of(page).sections
     assert section.offset == 20

@@ -87,6 +87,11 @@ def is_counter_number(number: int) -> bool:
     return any(number in counter_set.numbers for counter_set in cpumf.sets().values())
 
 
+def perf_number(text: str) -> int:
+    """Return a number of perf, which is hexadecimal after 0x, else decimal, with leading zeros too."""
+    return int(text, 16 if text[:2] in ("0x", "0X") else 10)
+
+
 def parse_perf_event(text: str) -> LinuxEvent:
     """Return the event that perf printed; NOTHING if it is not a counter of CPU MF."""
     match = _EVENT.fullmatch(text.strip())
@@ -105,7 +110,7 @@ def parse_perf_event(text: str) -> LinuxEvent:
         return _numbered(int(raw[1], 16))
     config = _CONFIG.search(body)
     if config is not None:
-        return _numbered(int(config[1], 0))
+        return _numbered(perf_number(config[1]))
     # Further parameters, such as another name to print, follow the name.
     name = body.split(",")[0].upper()
     return LinuxEvent(name) if name in names() else NOTHING

@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar
 
 from msgspec import Struct
 
-from zlens.catalog import cpumf
+from zlens.catalog import cpumf, linux_events
 from zlens.schema.structs import FactFile, FactTable, SourcedTable, doc
 
 #: pai_crypto/NAME/u, pai_ext/event=0x1801,name=any/, NAME:u, NAME
@@ -83,7 +83,7 @@ def parse_perf_event(text: str) -> PaiEvent | None:
         name = next((name for name, known in PaiFacts.load().sets.items() if known.pmu == match["pmu"]), None)
         config = _CONFIG.search(match["body"])
         if name is not None and config is not None:
-            found = name, int(config[1], 0) - PaiFacts.load().sets[name].base
+            found = name, linux_events.perf_number(config[1]) - PaiFacts.load().sets[name].base
         elif name is not None:
             found = _names().get(match["body"].split(",")[0].upper())
             found = found if found is not None and found[0] == name else None

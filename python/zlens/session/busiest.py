@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterable
 from itertools import accumulate
-from typing import TYPE_CHECKING
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -16,9 +16,6 @@ from zlens.inputs.source import Interval, SystemInfo
 from zlens.inputs.unix_time import to_unix_us
 from zlens.schema.wording import phrase
 from zlens.session.session_tables import bucket_end_us
-
-if TYPE_CHECKING:
-    from zlens.session.session import CoreSession
 
 _SECOND = 1_000_000
 #: Fraction of an interval by which it may start late, because intervals end some milliseconds after their
@@ -34,25 +31,27 @@ class IntervalLoad(Struct, frozen=True):
     busy: float
 
 
-def loads(session: CoreSession) -> list[tuple[SystemInfo, list[IntervalLoad]]]:
-    """Return the utilization of each system in the selected intervals, if its source records it."""
+def load_query() -> str:
+    """Return a query of the utilization of all intervals that have a weight."""
     column = measures.load_measure("load").column("busy_pct")
     assert column is not None
     # NULL for a short interval or a gap.
     weight = f"CASE WHEN {aggregation.unflagged_sql()} THEN {aggregation.weight_sql(column)} END"
-    without_peak = session.narrow(replace(session.options, peak_minutes=None, every_s=None))
-    try:
-        rows = without_peak.sql(
-            f"SELECT system, source, interval_end, seconds, {weight} AS weight, busy_pct "
-            "FROM load WHERE weight > 0 AND busy_pct IS NOT NULL ORDER BY interval_end"
-        ).rows
-    finally:
-        without_peak.close()
+    return (
+        f"SELECT system, source, interval_end, seconds, {weight} AS weight, busy_pct "
+        "FROM load WHERE weight > 0 AND busy_pct IS NOT NULL ORDER BY interval_end"
+    )
+
+
+def loads(
+    rows: Iterable[tuple[Any, ...]], systems: Iterable[SystemInfo]
+) -> list[tuple[SystemInfo, list[IntervalLoad]]]:
+    """Return the utilization of each system that has some, from the rows of `load_query`."""
     by_source: dict[tuple[str, str], list[IntervalLoad]] = {}
     for system, source, end, seconds, weight, busy in rows:
         load = IntervalLoad(Interval(to_unix_us(end), seconds), weight, busy)
         by_source.setdefault((system, source), []).append(load)
-    keys = ((info, (info.system, info.source)) for info in session.systems)
+    keys = ((info, (info.system, info.source)) for info in systems)
     return [(info, by_source[key]) for info, key in keys if key in by_source]
 
 

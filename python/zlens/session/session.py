@@ -348,9 +348,9 @@ class CoreSession:
         """Return the clock offset with the best correlation of rate and busy, for each source of a system."""
         if self.throughput is None:
             return []
-        from zlens.session.throughput_join import suggest_offsets
+        from zlens.session.throughput_join import WORK_QUERY, suggest_offsets
 
-        return suggest_offsets(self, self.throughput)
+        return suggest_offsets(self.throughput, self.systems, self.sql(WORK_QUERY).rows, self.options)
 
     def throughput_notes(self, *, suggested: bool = False) -> list[str]:
         """Return how the throughput file was interpreted, in lines; suggested: with a clock offset."""
@@ -457,7 +457,12 @@ class CoreSession:
         """Return the intervals in the busiest window, for each system that has one without a gap."""
         from zlens.session import busiest
 
-        peaks = busiest.peaks(busiest.loads(self), minutes, self.options.every_s)
+        without_peak = self.narrow(replace(self.options, peak_minutes=None, every_s=None))
+        try:
+            loads = busiest.loads(without_peak.sql(busiest.load_query()).rows, self.systems)
+        finally:
+            without_peak.close()
+        peaks = busiest.peaks(loads, minutes, self.options.every_s)
         return record_intervals.within_time_range(intervals, peaks)
 
     # -- the engine's tables -------------------------------------------------------------------------

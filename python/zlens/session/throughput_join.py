@@ -10,7 +10,7 @@ import datetime as dt
 import math
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 
@@ -22,10 +22,16 @@ from zlens.inputs.unix_time import to_unix_us
 from zlens.readers.throughput.table import Throughput, ThroughputRow
 from zlens.schema.wording import phrase
 
-if TYPE_CHECKING:
-    from zlens.session.session import CoreSession
-
 _SECOND = 1_000_000
+
+#: Query of the work that throughput is compared with.
+WORK_QUERY = (
+    "SELECT system, source, interval_end, seconds, 'busy', busy_pct FROM load WHERE flag IS NULL "
+    # Counters measure the work of a system if they are its only source.
+    "UNION ALL SELECT system, source, interval_end, max(seconds), 'cycles', sum(cycles / seconds) "
+    "FROM cpumf_type WHERE flag IS NULL AND system NOT IN (SELECT DISTINCT system FROM load) "
+    "GROUP BY system, source, interval_end ORDER BY interval_end"
+)
 
 #: Raw table of the join: the file's values for each interval.
 COLUMNS = (
@@ -199,21 +205,18 @@ class ClockOffset(Struct, frozen=True):
         )
 
 
-def suggest_offsets(session: CoreSession, throughput: Throughput) -> list[ClockOffset]:
-    """Return the clock offset with the best correlation of rate and busy, for each source of a system."""
-    rows = session.sql(
-        "SELECT system, source, interval_end, seconds, 'busy', busy_pct FROM load WHERE flag IS NULL "
-        # Counters measure the work of a system if they are its only source.
-        "UNION ALL SELECT system, source, interval_end, max(seconds), 'cycles', sum(cycles / seconds) "
-        "FROM cpumf_type WHERE flag IS NULL AND system NOT IN (SELECT DISTINCT system FROM load) "
-        "GROUP BY system, source, interval_end ORDER BY interval_end"
-    ).rows
+def suggest_offsets(
+    throughput: Throughput, systems: Iterable[SystemInfo], rows: Sequence[tuple[Any, ...]], options: Options
+) -> list[ClockOffset]:
+    """Return the clock offset with the best correlation of rate and work, for each source of a system.
+
+    rows: those of WORK_QUERY.
+    """
     suggestions = []
-    for info in session.systems:
+    for info in systems:
         own_rows = [] if info.local_time else [row for row in rows if row[:2] == (info.system, info.source)]
         busy = [(to_unix_us(end), seconds, value) for _, _, end, seconds, _, value in own_rows]
         measure = own_rows[0][4] if own_rows else "busy"
-        options = session.options
         suggestion = suggest_offset(throughput, info, busy, options.tz, options.throughput_offset_s, measure)
         suggestions += [] if suggestion is None else [suggestion]
     return suggestions
