@@ -51,9 +51,9 @@ def found(text: str, tmp_path: Path, name: str = "d00r02.toml") -> list[check.Ca
         ("length = 108", "length = 5000", "has 5000 bytes"),
         ("length = 108", "length = 110", "no field covers bytes 108 to 110"),
         ("length = 108", "length = 106", "ends at 108, beyond the 106 bytes"),
-        ('status = "verified-secondary"', 'status = "sure"', "the status 'sure'"),
-        ("complete = true", "complete = true\nstable_to = 4", "stable_to is 4"),
-        ("complete = true", "complete = true\ncallevel = [-1]", "callevel[1] is -1"),
+        ('"zpmd"', '"zpmd"\nstatus = "sure"', "the status 'sure'"),
+        ('"zpmd"', '"zpmd"\nstable_to = 4', "stable_to is 4"),
+        ('"zpmd"', '"zpmd"\ncallevel = [-1]', "callevel[1] is -1"),
         ('subject = ["SYTPRP_PFXCPUAD"]', 'subject = ["SYTPRP_X"]', "SYTPRP_X of subject"),
         (UTIME, UTIME.replace("at = 32", "at = 36"), "overlap"),
         (UTIME, UTIME.replace("at = 32", "at = 36"), "no field covers bytes 32 to 36"),
@@ -128,7 +128,8 @@ def test_overlays_cover_fields(tmp_path: Path) -> None:
 
 
 def test_file_is_named_after_its_record(tmp_path: Path) -> None:
-    assert any("contains D0R2" in one.what for one in found(D0R2, tmp_path, "d00r03.toml"))
+    named = f'record = "D0R2"\n{D0R2}'
+    assert any("contains D0R2" in one.what for one in found(named, tmp_path, "d00r03.toml"))
 
 
 def test_check_includes_packs(tmp_path: Path) -> None:
@@ -143,7 +144,7 @@ def test_check_includes_packs(tmp_path: Path) -> None:
 
 def test_record_skeleton_is_valid(tmp_path: Path) -> None:
     text = (layouts.MONITOR_FOLDER / "_skeleton.toml").read_text(encoding="utf-8")
-    (layout,) = layouts.parse(text).layouts
+    (layout,) = layouts.parse(text, path="d00r99.toml").layouts
     assert found(text, tmp_path, "d00r99.toml") == []
     assert plans.table_names([layout]) == ["d0r99", "d0r99_entries"]
     assert "D0R99" not in layouts.records(NOWHERE)

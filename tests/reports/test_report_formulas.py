@@ -30,7 +30,7 @@ ALLOWED: dict[str, dict[str, str]] = {
         "used_mb swap_used_mb": "memory of a Linux that no measure has",
     },
     "auxlog.auxiliary": {"page_used_pct spool_used_pct mload_ms": "sums over volumes by area"},
-    "burg.metrics": {"hour": TEXT},
+    "burg.metrics": {"hour": TEXT, "local_end": "a time"},
     "caf.caf": {
         "factor together begins": "the table of a role: a factor in units of 1/65536, and its ranges of CPUs"
     },
