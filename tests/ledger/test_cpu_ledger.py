@@ -361,6 +361,13 @@ def test_ledgers_of_a_lake_and_its_rollups_are_the_same(demo_files: list[Path], 
             assert {row[0] for row in rows} == {"2010-03"}
             for table in ("ledger_hour", "ledger_day"):
                 assert stored.sql(query % table).rows == rows
+        query = (
+            "SELECT comparison, subject, sum(first_amount), sum(second_amount) FROM %s "
+            "GROUP BY comparison, subject ORDER BY ALL"
+        )
+        meters = raw.sql(query % "ledger_meter").rows
+        assert ("guest_linux", "LNXBAT01") in {row[:2] for row in meters}
+        assert stored.sql(query % "ledger_meter_day").rows == meters
 
 
 #: Accounts whose amounts are divided by ratios: those of a bucket are not the sums of those of its intervals.

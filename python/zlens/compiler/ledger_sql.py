@@ -25,6 +25,9 @@ _NAMES = "machine, partition, cpu_type, account_number"
 _KINDS = ("raw", "mt1", "prorated")
 _AMOUNTS = f"amount, status, meter, transactions, {', '.join(f'{kind}_s' for kind in _KINDS)}"
 _COLUMNS = f"{_KEYS}, level, place, account, node, parent, {_NAMES}, subject, {_AMOUNTS}"
+_METER_COLUMNS = (
+    f"{_KEYS}, ledger, comparison, subject, unit, first_meter, first_amount, second_meter, second_amount"
+)
 #: Month of the system's local time that an interval is in.
 _MONTH = f"strftime(DATE '1970-01-01' + CAST({LOCAL_DAY} AS INTEGER), '%Y-%m')"
 
@@ -178,10 +181,13 @@ def _rest_sql(ledger: Ledger, place: int, above: LedgerLevel) -> str:
 
 
 def _meter_sql(ledger: Ledger, meter: LedgerMeter) -> str:
-    return (
+    """Return SQL of what two meters counted in the intervals that both have."""
+    rows = (
         f"SELECT m.system, m.source, m.interval_end, m.seconds, m.flag, {literal(ledger.name)} AS ledger, "
         f"{literal(meter.name)} AS comparison, {_value(meter.subject)} AS subject, "
         f"{literal(ledger.unit)} AS unit, {literal(meter.first_meter)} AS first_meter, "
         f"{_exact(ledger, meter.first)} AS first_amount, {literal(meter.second_meter)} AS second_meter, "
         f"{_exact(ledger, meter.second)} AS second_amount\n{meter.rows.strip()}"
     )
+    known = "first_amount IS NOT NULL AND second_amount IS NOT NULL"
+    return f"SELECT {_METER_COLUMNS} FROM (\n{rows}\n) WHERE {known}"
