@@ -248,6 +248,7 @@ def _beyond(table: str, row: dict[str, Any]) -> list[str]:
     return wrong
 
 
+@pytest.mark.long
 def test_each_withheld_value_is_a_problem(tmp_path: Path) -> None:
     """Problems search only entities that a short statement finds; here all of them are searched."""
     chance = draws("impossible")
