@@ -160,9 +160,13 @@ def test_energy_of_a_lake_is_that_of_its_days(tmp_path: Path) -> None:
         rows, by_day = (
             sorted(session.sql(query.format(table)).rows, key=str) for table in ("ledger", "ledger_day")
         )
-        days = answer.solve(session, "energy").table("power_model").column("day")
+        lines = answer.solve(session, "energy").table("power_model").records()
     assert rows == by_day
-    assert days == ["2026-03-02", "2026-03-03"]
+    days = ["2026-03-02", "2026-03-03"]
+    assert [(line["partition"], line["day"]) for line in lines if line["partition"]] == [
+        ("ZVM1", day) for day in days
+    ]
+    assert [line["day"] for line in lines if line["partition"] is None] == days
 
 
 @pytest.mark.parametrize(
