@@ -72,7 +72,7 @@ fn sourced(values: &[u64], table: &Table) -> u64 {
 
 /// Returns the profile of references to memory on a z15.
 fn on_z15(memory: &Memory) -> Profile {
-    counters(&table(TABLES[1]), &[]).profile(memory)
+    counters(&table(TABLES[1]), &[]).model.profile(memory)
 }
 
 /// Returns the counters of a z15 after one second of this work, in segments of a millisecond.
@@ -416,7 +416,7 @@ proptest! {
         let table = table(TABLES[1]);
         let mut alone = counters(&table, &[0, 1]);
         let mut among = alone.clone();
-        let kinds = kinds.map(|memory| alone.profile(&memory));
+        let kinds = kinds.map(|memory| alone.model.profile(&memory));
         for (other, kind, work, sharers) in segments {
             let segment = RunSegment {
                 other_work_on_chip: f64::from(work) * 300.0,
