@@ -197,7 +197,14 @@ def _selected(
     added: Sequence[ReportColumn],
 ) -> str:
     """Return the rows of the raw table, with the column names of the report's query."""
-    raw_by_name = {column.column: quote(listings.column_name(column)) for column in columns}
+    raw_by_name = {
+        # A mark without a heading is printed as blanks where there is none.
+        column.column: f"coalesce({name}, '')"
+        if listings.kind(column) == "text" and not column.heading
+        else name
+        for column in columns
+        for name in (quote(listings.column_name(column)),)
+    }
     block = definition.block
     values = [f"{raw} AS {quote(name)}" for name, raw in raw_by_name.items() if name != block]
     values += [f"{_other_value(column.name)} AS {quote(column.column)}" for column in added]
