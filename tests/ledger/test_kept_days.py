@@ -89,7 +89,7 @@ def test_ledger_has_days_whose_raw_tables_are_gone(lake: str, ledger: Ledger, tm
 
 
 @pytest.mark.long
-def test_part_of_a_removed_day_is_no_day(lake: str, ledger: Ledger) -> None:
+def test_part_of_removed_day_does_not_count(lake: str, ledger: Ledger) -> None:
     """Half of the day before midnight is not in its measures, and no raw table has it."""
     after_midnight = _rows(ledger("--from", "2023-11-15 00:00"), "accounts")
     _remove_first_day(lake)

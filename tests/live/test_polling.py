@@ -202,10 +202,10 @@ def test_recorded_scrapes_can_be_replayed(tmp_path: Path) -> None:
     live.close()
 
 
-def test_polled_address_returns_current_text() -> None:
+def test_polled_address_returns_current_text(monkeypatch: pytest.MonkeyPatch) -> None:
     with serving(text(scrape("0.5"))) as url:
         place = PolledAddress.parse(url)
-        place.now = lambda: 12.5
+        monkeypatch.setattr(polling.time, "time", lambda: 12.5)
         assert place.fetch() == (scrape("0.5"), 12_500)
 
 

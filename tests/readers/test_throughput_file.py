@@ -103,7 +103,7 @@ def test_invalid_column_options_are_rejected(text: str, said: str) -> None:
 
 
 def test_throughput_headings_are_unambiguous() -> None:
-    facts = throughput.facts()
+    facts = throughput.HeadingFacts.load()
     names = [name for fact in facts.meanings.values() for name in fact.names]
     assert len(names) == len(set(names))
     assert {fact.unit for fact in facts.meanings.values()} <= {"", "count", *facts.units}

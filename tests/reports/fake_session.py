@@ -12,6 +12,7 @@ import duckdb
 
 from zlens import _native
 from zlens.catalog import measures, roles
+from zlens.compiler.kept_rows import KeptDays
 from zlens.compiler.roles import rows
 from zlens.engine.results import exact_value_sql, python_value_sql, type_name, with_times
 from zlens.inputs.options import Options
@@ -108,6 +109,8 @@ class FakeSession:
         self.sources: list[Source] = []
         self.sources_by_system: dict[str, list[SystemInfo]] = {}
         self.options = Options()
+        #: It has all days.
+        self.with_kept_days, self.kept_days = self, KeptDays()
         self.utc = utc
         self.questions: list[str] = []
         self.connection = base().cursor()

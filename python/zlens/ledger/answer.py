@@ -88,7 +88,7 @@ def solve(
 
 def kept_notes(session: CoreSession, ledger: Ledger) -> list[str]:
     """Return what comes from measures by day of a lake, and what its days without raw tables have not."""
-    note = kept_days.note(session)
+    note = kept_days.note(session.kept_days, (info.system for info in session.systems))
     if note is None:
         return []
     titles = [*(["four-hour averages"] if ledger.tables else []), *(table.title for table in ledger.queries)]

@@ -200,7 +200,7 @@ def _selected(
     raw_by_name = {
         # A mark without a heading is printed as blanks where there is none.
         column.column: f"coalesce({name}, '')"
-        if listings.kind(column) == "text" and not column.heading
+        if listings.kind(column) == "text" and not any(column.heading)
         else name
         for column in columns
         for name in (quote(listings.column_name(column)),)

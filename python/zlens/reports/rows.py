@@ -174,7 +174,7 @@ def fetch(definition: ReportDefinition, session: CoreSession) -> list[Block]:
         if not definition.describes(system["release"] for system in block.systems):
             block.tables = [(table, []) for table, _ in block.tables]
     for block in blocks.values() if definition.kept else ():
-        kept = kept_days.note(session, {str(system["system"]) for system in block.systems})
+        kept = kept_days.note(session.kept_days, (str(system["system"]) for system in block.systems))
         block.notes += [kept] if kept else []
     for note in definition.notes:
         values = _values(note.when, definition.block, session, results)

@@ -3,42 +3,37 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 from zlens.catalog.local_days import DAY_US
 from zlens.compiler.kept_rows import KeptDays
-from zlens.inputs.source import kept_days
-
-if TYPE_CHECKING:
-    from zlens.inputs.source import SystemInfo
-    from zlens.session.session import CoreSession
+from zlens.inputs.options import Options
+from zlens.inputs.source import Source, SystemInfo, kept_days
 
 _EPOCH = dt.date(1970, 1, 1)
 
 
-def find(session: CoreSession) -> KeptDays:
-    """Return the days of a session's systems that have measures by day, but not all raw tables."""
-    known = kept_days(session.sources)
-    infos = {info.system: info for info in reversed(session.systems) if info.system in known}
+def find(sources: Iterable[Source], systems: Sequence[SystemInfo], options: Options) -> KeptDays:
+    """Return the days of systems that have measures by day, but not all raw tables."""
+    known = kept_days(sources)
+    infos = {info.system: info for info in reversed(systems) if info.system in known}
     whole: dict[str, tuple[int, ...]] = {}
     partial: dict[str, tuple[int, ...]] = {}
     for system, info in infos.items():
-        shares = {day: _is_selected(session, info, day) for day in known[system]}
+        shares = {day: _is_selected(options, info, day) for day in known[system]}
         whole[system] = tuple(day for day, selected in shares.items() if selected)
         partial[system] = tuple(day for day, selected in shares.items() if selected is None)
     offsets = {
         (info.system, info.source): 1_000_000 * info.utc_offset_s
-        for info in session.systems
+        for info in systems
         if info.system in infos and info.utc_offset_s
     }
     return KeptDays(whole, partial, offsets)
 
 
-def _is_selected(session: CoreSession, info: SystemInfo, day: int) -> bool | None:
+def _is_selected(options: Options, info: SystemInfo, day: int) -> bool | None:
     """Return whether all times of a day that a system recorded are selected; None: only some are."""
-    options = session.options
     low, high = options.bounds_us(info.zone(), info.last_us)
     start = day * DAY_US - 1_000_000 * (info.utc_offset_s or 0)
     end = start + DAY_US
@@ -51,13 +46,9 @@ def _is_selected(session: CoreSession, info: SystemInfo, day: int) -> bool | Non
     return ((low is None or low <= start) and (high is None or end <= high)) or None
 
 
-def note(session: CoreSession, systems: Iterable[str] | None = None) -> str | None:
-    """Return which days of some systems, or all, come from measures by day, and which do not.
-
-    None if there are none.
-    """
-    kept = session.kept_days
-    shown = {info.system for info in session.systems} if systems is None else {*systems}
+def note(kept: KeptDays, systems: Iterable[str]) -> str | None:
+    """Return which days of some systems come from measures by day, and which do not; None without any."""
+    shown = {*systems}
     parts = [
         f"{text}: {listed}."
         for text, days in (

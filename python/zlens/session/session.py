@@ -175,7 +175,7 @@ class CoreSession:
         """Days of a lake without raw tables, within the options."""
         from zlens.session import kept_days
 
-        return kept_days.find(self)
+        return kept_days.find(self.sources, self.systems, self.options)
 
     @cached_property
     def tables_by_source(self) -> dict[SystemSource, frozenset[str]]:
