@@ -140,6 +140,18 @@ def test_stages_begin_with_the_smallest_records() -> None:
         assert sorted(names) == ["cpu", "guest"]
 
 
+def test_long_tables_that_exist_are_read_last() -> None:
+    queries = {"guest": {"cpu_pct"}}, {"cpu": {"busy_pct"}}
+    sizes = {"d0r2": 10**6, "d4r3": 10**9}
+    for exists, order in (
+        ({"guest": {"cpu_pct"}}, ["cpu", "guest"]),
+        ({"cpu": {"busy_pct"}}, ["cpu", "guest"]),
+    ):
+        plan = compiled(*queries, sizes=sizes, materialized=exists)
+        assert [name for name, _ in plan.stages()] == order
+        assert not exists.keys() & {*steps(plan)}
+
+
 @pytest.mark.parametrize("counted", [False, True])
 def test_plan_needs_known_generations(counted: bool) -> None:
     plan = compiled({"cpumf": {"rni"}}, generations=frozenset({"z13"}), counted=counted)

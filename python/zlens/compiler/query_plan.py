@@ -56,7 +56,7 @@ class Plan(Struct, frozen=True):
     needs       for each table that the queries read: the steps that it requires
     rows        for each query: statements of the tables that are computed for it
     costs       bytes to read for each step
-    sizes       bytes of each raw table that the queries read
+    sizes       bytes to read of each raw table and each long table that exists
     incomplete  whether the machine generations must be known first
     """
 
@@ -191,8 +191,17 @@ class _Planning:
             {name: needs.get(name, frozenset()) for name in self._wanted},
             self._rows,
             costs,
-            {name: self._size(name) for name in self._wanted if self._schema.is_raw(name)},
+            self._sizes_read(needs.keys()),
         )
+
+    def _sizes_read(self, computed: Collection[str]) -> dict[str, int]:
+        """Return the bytes that reading a table costs, of raw tables and of long ones that exist already.
+
+        Their rows are not computed, but read: after all that is computed from less.
+        """
+        everything = sum(self._sizes.values())
+        long = (name for name in self._wanted if name not in computed and self._schema.is_streamed(name))
+        return {name: self._size(name) if self._schema.is_raw(name) else everything for name in long}
 
     def _table(self, name: str, columns: set[str]) -> tuple[TableStep | None, list[QueryPlan]]:
         """Return the step for a table, None if it is not materialized, and all statements it requires."""
