@@ -127,10 +127,7 @@ def test_only_constants_have_no_raw_column() -> None:
         *(f"decision.{name}" for name in ("capped", "flag", "reason", "request")),
         *(f"hiperdispatch.{name}" for name in ("decisions", "parks", "refused", "unparks")),
         "job.flag",
-        *(
-            f"ledger.{name}"
-            for name in ("account", "group_name", "ledger", "level", "meter", "place", "unit")
-        ),
+        *(f"ledger.{name}" for name in ("account", "ledger", "level", "meter", "place", "unit")),
         *(f"ledger_meter.{name}" for name in ("comparison", "first_meter", "ledger", "second_meter", "unit")),
         "lock.mode",
         "paging.area",
