@@ -88,10 +88,9 @@ def test_ledger_states_what_has_no_owner(demo_session: CoreSession, demo_files: 
         assert alone is None or alone < 5, path.name
 
 
-@pytest.mark.long
-def test_guests_without_samples_have_use_by_linux(tmp_path: Path) -> None:
-    """z/VM 5.3: LINUX1 never ends a transaction, BATCH does; the simulator knows what both used."""
-    scenario = {
+def batch_beside_linux(demand: float, burst_ms: float, seconds: int) -> dict[str, object]:
+    """Return a scenario of z/VM 5.3, where BATCH ends transactions, and LINUX1 has APPLDATA instead."""
+    return {
         "model": "system",
         "processors": {"IFL": 2},
         "machine": {"type": "2097", "hardware_counters": False},
@@ -104,11 +103,17 @@ def test_guests_without_samples_have_use_by_linux(tmp_path: Path) -> None:
             | {"storage": 1024, "application_data": linux}
             for name, demand, load, linux in (
                 ("LINUX1", 60, {"burst": 10, "simulation_rate": 20000, "simulation_cost": 5}, True),
-                ("BATCH", 5, {"burst": 200}, False),
+                ("BATCH", demand, {"burst": burst_ms}, False),
             )
         ],
-        "simulation": {"seconds": 120},
+        "simulation": {"seconds": seconds},
     }
+
+
+@pytest.mark.long
+def test_guests_without_samples_have_use_by_linux(tmp_path: Path) -> None:
+    """z/VM 5.3: LINUX1 never ends a transaction, BATCH does; the simulator knows what both used."""
+    scenario = batch_beside_linux(5, 200, 120)
     [done] = zlens.simulate(scenario, tmp_path / "zvm.data")
     used = done.summary["systems"]["ZVM1"]["users"]["LINUX1"]["cpu_s"]
     with CoreSession([str(tmp_path / "zvm.data")]) as session:
@@ -126,24 +131,7 @@ def test_guests_without_samples_have_use_by_linux(tmp_path: Path) -> None:
 @pytest.mark.long
 def test_use_before_its_record_is_a_difference(tmp_path: Path) -> None:
     """z/VM 5.3: a transaction of BATCH takes 75 s of CPU time, and is recorded in the minute of its end."""
-    scenario = {
-        "model": "system",
-        "processors": {"IFL": 2},
-        "machine": {"type": "2097", "hardware_counters": False},
-        "partition": [
-            {"name": "ZVM1", "type": "IFL", "cores": 2, "dedicated": True, "storage": 8192}
-            | {"records": "5.3", "transaction_ends": True}
-        ],
-        "user": [
-            {"name": name, "type": "IFL", "relative": 100, "virtual_cpus": 1, "demand": demand, "load": load}
-            | {"storage": 1024, "application_data": linux}
-            for name, demand, load, linux in (
-                ("LINUX1", 60, {"burst": 10, "simulation_rate": 20000, "simulation_cost": 5}, True),
-                ("BATCH", 50, {"burst": 40000}, False),
-            )
-        ],
-        "simulation": {"seconds": 360},
-    }
+    scenario = batch_beside_linux(50, 40000, 360)
     zlens.simulate(scenario, tmp_path / "zvm.data")
     with CoreSession([str(tmp_path / "zvm.data")]) as session:
         negative = session.sql("SELECT account, amount FROM ledger WHERE amount < -1").rows

@@ -353,6 +353,15 @@ def test_counter_names_of_several_machines(tmp_path: Path) -> None:
         assert any("no machine has all these counters" in p.detail for p in session.problems)
 
 
+@pytest.mark.parametrize("number", [1, 64, 144, 265])
+@pytest.mark.parametrize("zeros", ["", "0"])
+def test_numbers_of_perf_events_may_have_leading_zeros(number: int, zeros: str) -> None:
+    expected = linux_events.parse_perf_event(f"r{number:x}")
+    for text in (f"event={zeros}{number}", f"event=0x{zeros}{number:x}", f"config={zeros}{number},name=X"):
+        assert linux_events.parse_perf_event(f"cpum_cf/{text}/") == expected
+        assert expected.number == number
+
+
 def named(generation: str) -> list[str]:
     return [counter.name for counter in cpumf.generation(generation).counters.values()]
 

@@ -124,8 +124,8 @@ def test_pai_sets_have_the_events_of_perf(group: str) -> None:
     assert since == ["z16"] * EVENTS[group]["z16"] + ["z17"] * (len(since) - EVENTS[group]["z16"])
     assert len({counter.name for counter in known.counters.values()}) == len(since)
     for number, counter in known.counters.items():
-        config = f"{known.pmu}/event={known.base + number:#x}/"
-        for event in (f"{known.pmu}/{counter.name}/", config, counter.name):
+        configs = (f"{known.pmu}/event={known.base + number:{form}}/" for form in ("#x", "d", "05"))
+        for event in (f"{known.pmu}/{counter.name}/", *configs, counter.name):
             found = pai.parse_perf_event(event)
             assert found is not None, event
             assert (found.set, found.number, found.name) == (group, number, counter.name)

@@ -42,8 +42,8 @@ class FeedChunk(Struct, frozen=True):
     notes: tuple[str, ...] = ()
 
 
-class Feed:
-    """Live input that delivers bytes.
+class Feed(ABC):
+    """Live input that delivers bytes. Only `read` is required: many feeds have nothing to do for the others.
 
     ended     whether no more bytes will arrive
     seekable  whether its bytes can be read again from a position
@@ -53,17 +53,17 @@ class Feed:
     ended = False
     seekable = False
 
-    def seek(self, position: Position) -> None:
+    def seek(self, position: Position) -> None:  # noqa: B027
         """Continue at a position, if the feed is seekable."""
 
+    @abstractmethod
     def read(self) -> FeedChunk | None:
         """Return new bytes; None if there are none."""
-        raise NotImplementedError
 
-    def release_before(self, position: Position) -> None:
+    def release_before(self, position: Position) -> None:  # noqa: B027
         """Allow removal of data before a position: it is not read again, even after a restart."""
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027
         """Stop reading."""
 
 

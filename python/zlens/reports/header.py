@@ -134,8 +134,7 @@ def footnotes(definition: ReportDefinition, block: Block, session: CoreSession) 
             f"and day remain, see: {_BUCKETS}"
         )
     lines += several_sources(block, session)
-    if not block.empty:
-        lines += block.notes
+    lines += block.notes
     lines += known_faults(definition, block)
     if block.empty:
         return lines
