@@ -9,27 +9,20 @@
 //! carries a block of pages; its connect time is that of the operation and of each page, or, where that of a page is
 //! not given, that of one page for each.
 
+mod waiting;
+
+pub use self::waiting::Request;
+use self::waiting::Waiting;
 use crate::event_queue::Schedule;
 use crate::random::{DurationDistribution, Stream};
 use crate::scenario::{ControlUnit, Cp, Volume};
 use crate::storage_servers::StorageServers;
 use crate::time::{MICROSECOND, NEVER, Ticks};
 
-/// No node, exposure or request.
+/// No volume, control unit or request.
 const NO_INDEX: u32 = u32::MAX;
 /// Weight of the newest operation in CP's estimate of a volume's service time.
 const SMOOTHING: i64 = 16;
-
-/// A request to a volume.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Request {
-    /// Whose it is; comes back with its completion.
-    pub token: u32,
-    /// Pages of paging I/O; 0 for minidisk I/O.
-    pub pages: u32,
-    /// Whether it writes; `None` is left to the volume's part of reads.
-    pub write: Option<bool>,
-}
 
 /// Counters of a volume since the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -93,7 +86,6 @@ struct Disk {
     hits: u64,
     hits_at_most: u64,
     stream: Stream,
-    queue: List,
     /// Which of the volumes that several systems share it is, and of 2^32 operations, those whose extents others use.
     shared: Option<u32>,
     conflicts: u64,
@@ -113,7 +105,6 @@ struct Pool {
     free: Vec<u32>,
     server: u32,
     in_use: [u32; 2],
-    waiting: [List; 2],
     since: Ticks,
     counts: PoolCounts,
 }
@@ -131,40 +122,13 @@ struct Exposure {
     began: Ticks,
 }
 
-/// A doubly linked list of waiting requests.
-#[derive(Clone, Copy, Debug)]
-struct List {
-    first: u32,
-    last: u32,
-    count: u32,
-}
-
-impl List {
-    const EMPTY: Self = Self {
-        first: NO_INDEX,
-        last: NO_INDEX,
-        count: 0,
-    };
-}
-
-/// A waiting request, in the list of its volume (0) and of its pool and use (1).
-#[derive(Clone, Copy, Debug)]
-struct Node {
-    volume: u32,
-    request: Request,
-    arrived: Ticks,
-    before: [u32; 2],
-    after: [u32; 2],
-}
-
 /// All volumes of a system.
 #[derive(Clone, Debug)]
 pub struct Io {
     disks: Vec<Disk>,
     pools: Vec<Pool>,
     exposures: Vec<Exposure>,
-    nodes: Vec<Node>,
-    free: u32,
+    waiting: Waiting,
     paging: Vec<u32>,
     /// Whether paging I/O uses aliases.
     paging_alias: bool,
@@ -221,7 +185,6 @@ impl Io {
                 hits: part(volume.read_hit_pct),
                 hits_at_most: part(volume.read_hit_pct),
                 stream: Stream::new(seed, &format!("{system}/volume/{}", volume.name)),
-                queue: List::EMPTY,
                 shared: volume.shared,
                 conflicts: part(volume.conflicts_pct),
                 running: 0,
@@ -245,7 +208,6 @@ impl Io {
                 free: (first..first + unit.aliases).rev().collect(),
                 server: unit.server,
                 in_use: [0; 2],
-                waiting: [List::EMPTY; 2],
                 since: 0,
                 counts: PoolCounts::default(),
             });
@@ -257,8 +219,7 @@ impl Io {
             disks,
             pools,
             exposures,
-            nodes: Vec::new(),
-            free: NO_INDEX,
+            waiting: Waiting::new(volumes.len(), units.len()),
             paging,
             paging_alias: cp.paging_alias,
             turn: 0,
@@ -290,7 +251,7 @@ impl Io {
             for at in turns {
                 let volume = self.paging[at];
                 let disk = &self.disks[volume as usize];
-                let ahead = i64::from(disk.running + disk.queue.count);
+                let ahead = i64::from(disk.running + self.waiting.of_volume(volume as usize));
                 let wait = disk.estimate.saturating_mul(ahead + 1);
                 if (wait < least || found.is_none()) && among(at) {
                     least = wait;
@@ -366,18 +327,15 @@ impl Io {
         self.exposures[slot].volume = NO_INDEX;
         schedule.set(slot, NEVER);
         if done.unit == NO_INDEX {
-            if let Some(node) = self.take(now, 0, volume, usage) {
-                self.run(now, slot, node.volume, node.request, servers, schedule);
+            // Its queue was settled above.
+            if let Some(request) = self.waiting.take_of_volume(volume) {
+                self.run(now, slot, done.volume, request, servers, schedule);
             }
         } else {
             self.disks[volume].counts.alias_uses += 1;
             self.pools[unit].in_use[usage] -= 1;
-            match self
-                .next_usage(unit)
-                .and_then(|usage| self.take(now, 1, unit, usage))
-            {
-                Some(node) => self.run(now, slot, node.volume, node.request, servers, schedule),
-                None => self.pools[unit].free.push(slot as u32),
+            if !self.run_next(now, unit, slot, servers, schedule) {
+                self.pools[unit].free.push(slot as u32);
             }
         }
         done.request.token
@@ -410,21 +368,10 @@ impl Io {
         for unit in 0..self.pools.len() {
             self.settle_pool(now, unit);
             while let Some(alias) = self.pools[unit].free.pop() {
-                let next = self
-                    .next_usage(unit)
-                    .and_then(|usage| self.take(now, 1, unit, usage));
-                let Some(node) = next else {
+                if !self.run_next(now, unit, alias as usize, servers, schedule) {
                     self.pools[unit].free.push(alias);
                     break;
-                };
-                self.run(
-                    now,
-                    alias as usize,
-                    node.volume,
-                    node.request,
-                    servers,
-                    schedule,
-                );
+                }
             }
         }
     }
@@ -452,9 +399,9 @@ impl Io {
 
     /// High-frequency samples of all volumes.
     pub fn sample(&mut self) {
-        for disk in &mut self.disks {
+        for (volume, disk) in self.disks.iter_mut().enumerate() {
             disk.counts.samples[0] += 1;
-            disk.counts.samples[1] += u64::from(disk.queue.count);
+            disk.counts.samples[1] += u64::from(self.waiting.of_volume(volume));
         }
     }
 
@@ -477,8 +424,8 @@ impl Io {
     /// CP's estimate of a volume's service time, and the requests that wait for it now.
     #[must_use]
     pub fn load(&self, volume: usize) -> (Ticks, u32) {
-        let disk = &self.disks[volume];
-        (disk.estimate.max(0) as Ticks, disk.queue.count)
+        let estimate = self.disks[volume].estimate.max(0) as Ticks;
+        (estimate, self.waiting.of_volume(volume))
     }
 
     /// Returns the counters of a control unit's aliases.
@@ -501,23 +448,22 @@ impl Io {
                     pool.aliases
                 ));
             }
-            let waiting =
-                pool.waiting[0].count > 0 || self.paging_alias && pool.waiting[1].count > 0;
-            if !pool.free.is_empty() && waiting {
+            if !pool.free.is_empty() && self.next_usage(number).is_some() {
                 return Err(format!(
                     "control unit {number}: requests wait for free aliases"
                 ));
             }
         }
         for (number, disk) in self.disks.iter().enumerate() {
-            let inside = u64::from(disk.running + disk.queue.count);
+            let waiting = self.waiting.of_volume(number);
+            let inside = u64::from(disk.running + waiting);
             if disk.counts.operations + inside != disk.counts.arrived {
                 return Err(format!(
                     "volume {number}: {} arrived, {} ended, {inside} are inside",
                     disk.counts.arrived, disk.counts.operations
                 ));
             }
-            if self.exposures[number].volume == NO_INDEX && disk.queue.count > 0 {
+            if self.exposures[number].volume == NO_INDEX && waiting > 0 {
                 return Err(format!(
                     "volume {number}: requests wait for a free base device"
                 ));
@@ -526,29 +472,46 @@ impl Io {
         Ok(())
     }
 
-    /// The use whose turn it is to get an alias.
-    fn next_usage(&self, unit: usize) -> Option<usize> {
+    /// The use whose turn it is to get an alias, and the volume of its first request; `None` if none waits.
+    fn next_usage(&self, unit: usize) -> Option<(usize, u32)> {
         let pool = &self.pools[unit];
-        let paging = self.paging_alias && pool.waiting[1].count > 0;
-        match (pool.waiting[0].count > 0, paging) {
-            (false, false) => None,
-            (true, false) => Some(0),
-            (false, true) => Some(1),
-            (true, true) => match pool.shares {
-                Some(shares) => {
-                    let claims =
-                        [0, 1].map(|usage| u64::from(pool.in_use[usage]) * shares[1 - usage]);
-                    Some(usize::from(claims[1] < claims[0]))
-                }
-                // First come, first served.
-                None => {
-                    let arrived = pool
-                        .waiting
-                        .map(|list| self.nodes[list.first as usize].arrived);
-                    Some(usize::from(arrived[1] < arrived[0]))
-                }
-            },
-        }
+        let minidisk = self.waiting.first_of_pool(unit, 0);
+        let paging = self.waiting.first_of_pool(unit, 1);
+        let paging = paging.filter(|_| self.paging_alias);
+        let (Some(first), Some(other)) = (minidisk, paging) else {
+            let alone = |usage| move |(_, volume)| (usage, volume);
+            return minidisk.map(alone(0)).or(paging.map(alone(1)));
+        };
+        let is_paging = match pool.shares {
+            Some(shares) => {
+                let claims = [0, 1].map(|usage| u64::from(pool.in_use[usage]) * shares[1 - usage]);
+                claims[1] < claims[0]
+            }
+            // First come, first served.
+            None => other.0 < first.0,
+        };
+        let (_, volume) = if is_paging { other } else { first };
+        Some((usize::from(is_paging), volume))
+    }
+
+    /// Gives an alias to the request whose turn it is; whether there was one.
+    fn run_next(
+        &mut self,
+        now: Ticks,
+        unit: usize,
+        alias: usize,
+        servers: &mut StorageServers,
+        schedule: &mut Schedule<'_>,
+    ) -> bool {
+        let Some((usage, volume)) = self.next_usage(unit) else {
+            return false;
+        };
+        self.settle_disk(now, volume as usize);
+        let Some(request) = self.waiting.take_of_pool(unit, usage) else {
+            return false;
+        };
+        self.run(now, alias, volume, request, servers, schedule);
+        true
     }
 
     fn run(
@@ -612,7 +575,8 @@ impl Io {
 
     fn settle_disk(&mut self, now: Ticks, volume: usize) {
         let disk = &mut self.disks[volume];
-        disk.counts.queued += (now - disk.since.min(now)) * u64::from(disk.queue.count);
+        let waiting = u64::from(self.waiting.of_volume(volume));
+        disk.counts.queued += (now - disk.since.min(now)) * waiting;
         disk.since = now;
     }
 
@@ -622,82 +586,15 @@ impl Io {
         pool.since = now;
         for usage in 0..2 {
             pool.counts.in_use[usage] += span * u128::from(pool.in_use[usage]);
-            pool.counts.waited[usage] += span * u128::from(pool.waiting[usage].count);
+            let waiting = u128::from(self.waiting.of_pool(unit, usage));
+            pool.counts.waited[usage] += span * waiting;
         }
     }
 
     fn wait(&mut self, now: Ticks, volume: u32, request: Request) {
         self.settle_disk(now, volume as usize);
-        let node = Node {
-            volume,
-            request,
-            arrived: now,
-            before: [NO_INDEX; 2],
-            after: [NO_INDEX; 2],
-        };
-        let at = if self.free == NO_INDEX {
-            self.nodes.push(node);
-            (self.nodes.len() - 1) as u32
-        } else {
-            let at = self.free;
-            self.free = self.nodes[at as usize].after[0];
-            self.nodes[at as usize] = node;
-            at
-        };
-        for kind in 0..2 {
-            let list = self.list(kind, at);
-            let last = list.last;
-            list.last = at;
-            list.count += 1;
-            if last == NO_INDEX {
-                list.first = at;
-            } else {
-                self.nodes[last as usize].after[kind] = at;
-                self.nodes[at as usize].before[kind] = last;
-            }
-        }
-    }
-
-    /// Takes the first request from the list of a volume (kind 0) or of a pool and use (kind 1).
-    fn take(&mut self, now: Ticks, kind: usize, number: usize, usage: usize) -> Option<Node> {
-        let list = if kind == 0 {
-            &self.disks[number].queue
-        } else {
-            &self.pools[number].waiting[usage]
-        };
-        let at = list.first;
-        let node = *self.nodes.get(at as usize)?;
-        self.settle_disk(now, node.volume as usize);
-        for kind in 0..2 {
-            let node = self.nodes[at as usize];
-            let (before, after) = (node.before[kind], node.after[kind]);
-            if before != NO_INDEX {
-                self.nodes[before as usize].after[kind] = after;
-            }
-            if after != NO_INDEX {
-                self.nodes[after as usize].before[kind] = before;
-            }
-            let list = self.list(kind, at);
-            list.count -= 1;
-            if before == NO_INDEX {
-                list.first = after;
-            }
-            if after == NO_INDEX {
-                list.last = before;
-            }
-        }
-        self.nodes[at as usize].after[0] = self.free;
-        self.free = at;
-        Some(node)
-    }
-
-    fn list(&mut self, kind: usize, node: u32) -> &mut List {
-        let volume = self.nodes[node as usize].volume as usize;
-        let disk = &mut self.disks[volume];
-        if kind == 0 {
-            &mut disk.queue
-        } else {
-            &mut self.pools[disk.unit as usize].waiting[disk.usage]
-        }
+        let disk = &self.disks[volume as usize];
+        self.waiting
+            .add(now, volume, disk.unit as usize, disk.usage, request);
     }
 }

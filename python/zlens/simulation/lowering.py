@@ -1,7 +1,7 @@
 """Converts a scenario of an entire machine to the input of the native simulator.
 
 The input is complete plain data with indices. The keys of a scenario define the field of
-`crates/sim/src/scenario.rs` that each sets; this module computes the others.
+`crates/sim/src/scenario` that each sets; this module computes the others.
 """
 
 from __future__ import annotations
