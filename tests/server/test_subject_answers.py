@@ -123,6 +123,14 @@ def test_share_is_of_busy_time(places: dict[str, Workspace]) -> None:
         assert row["cpu_s_share"] == (None if used is None else pytest.approx(100 * used / whole))
 
 
+def test_columns_divided_by_one_time_join_it_once(places: dict[str, Workspace]) -> None:
+    columns = {"cp_s": ["rate"], "idle_s": ["rate"]}
+    checked = ENDPOINT.check({"table": "capacity", "columns": columns, "buckets": 10})
+    sql = ENDPOINT.answer(places["guest"], checked)["sql"]
+    assert sql.count("JOIN") == 1
+    assert sql.count("/ nullif(whole0.") == 2
+
+
 def test_subject_schema_equals_catalog(places: dict[str, Workspace]) -> None:
     schema = next(one for one in ENDPOINTS if one.name == "schema")
     shown = schema.answer(places["guest"], schema.check({}))["subjects"]

@@ -14,7 +14,7 @@ from zlens.api import Session
 from zlens.catalog import aggregation, measures
 from zlens.catalog.expressions import quote
 from zlens.catalog.measure_query import MeasureQuery
-from zlens.catalog.time_blocks import TimeWindow
+from zlens.catalog.time_blocks import BlockQuery, TimeWindow
 from zlens.server import window_queries
 from zlens.server.window_queries import WindowQueries
 from zlens.server.workspace import Workspace
@@ -78,6 +78,16 @@ def test_window_from_blocks_equals_rows(place: Workspace, name: str, by: list[st
 
     holds()
     assert "derived#" in WindowQueries(place, name, question.columns(), TimeWindow(), []).sql(question)
+
+
+def test_blocks_are_stored_by_time(place: Workspace) -> None:
+    table = measures.load_measure("guest")
+    query = MeasureQuery(table, [(table.columns[-1], ["count"])], quote("guest"), ["userid"])
+    text = BlockQuery(query, 300.0).block_sql()
+    name = place.session.queries.materialize_query(text, {"guest": query.columns()})
+    stored = [row[0] for row in place.session.queries.select(f'SELECT block FROM "{name}"', {}).rows]
+    assert len(set(stored)) > 2
+    assert stored == sorted(stored)
 
 
 def test_servers_over_session_have_separate_tables(place: Workspace, sim_session: Session) -> None:

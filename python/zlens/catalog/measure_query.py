@@ -93,17 +93,20 @@ class MeasureQuery(Struct, frozen=True):
         if not wholes:
             return rows
         time = ["t"] if self.bucket else []
-        shares, joins = {}, []
+        shares = {}
+        # Each whole is joined once, however many columns it divides.
+        joins: dict[str, str] = {}
         factors = [aggregation.QUOTIENTS[statistic] for _, statistic in self._quotients()]
-        for number, (share, query) in enumerate(self.wholes().items()):
-            whole = f"whole{number}.{quote(query.names()[0])}"
-            shares[share] = f"{factors[number]} * rows.{quote(share)} / nullif({whole}, 0) AS {quote(share)}"
+        for factor, (share, query) in zip(factors, self.wholes().items(), strict=True):
+            alias = f"whole{list(wholes.values()).index(wholes[share])}"
+            whole = f"{alias}.{quote(query.names()[0])}"
+            shares[share] = f"{factor} * rows.{quote(share)} / nullif({whole}, 0) AS {quote(share)}"
             keys = ", ".join([*query.keys(), *time])
-            joins.append(f"LEFT JOIN (\n{wholes[share]}\n) AS whole{number} USING ({keys})")
+            joins[alias] = f"LEFT JOIN (\n{wholes[share]}\n) AS {alias} USING ({keys})"
         names = [*self.keys(), *time, *self.names()]
         # Names instead of *, because the columns read must be known without a query plan.
         items = [shares.get(name, f"rows.{quote(name)}") for name in names]
-        return f"SELECT {', '.join(items)}\nFROM (\n{rows}\n) AS rows\n" + "\n".join(joins)
+        return f"SELECT {', '.join(items)}\nFROM (\n{rows}\n) AS rows\n" + "\n".join(joins.values())
 
     def over_intervals(self) -> str:
         """Return a SELECT of one row for each interval and key, for merged rows of several subjects."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
 from zlens.catalog import aggregation, measures
@@ -69,7 +69,7 @@ def answer(workspace: Workspace, request: dict[str, Any]) -> dict[str, Any]:
     )
     rows, all_series, axis = json_values.first_rows(result, request["limit"]), None, None
     if series:
-        plain_rows, all_series, axis = time_series.align_series(json.loads(rows.text))
+        plain_rows, all_series, axis = time_series.align_series(msgspec.json.decode(rows.text))
         rows = replace(rows, text=json_values.text(plain_rows))
     return {
         "columns": [*measure_query.keys(), *(["t"] if time else []), *measure_query.names()],

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from zlens.catalog.expressions import quote
 from zlens.catalog.measure_query import MeasureQuery
+from zlens.server.json_values import JsonRows
 
 
 def series_sql(query: MeasureQuery, series: MeasureQuery, rows_select: str, series_select: str) -> str:
@@ -31,18 +31,15 @@ def series_sql(query: MeasureQuery, series: MeasureQuery, rows_select: str, seri
     )
 
 
-def align_series(rows: list[list[Any]]) -> tuple[list[list[Any]], list[list[float | None]], list[float]]:
+def align_series(rows: list[list[Any]]) -> tuple[list[list[Any]], JsonRows, list[float]]:
     """Return the rows without their series, the series on a common axis, and the axis in seconds."""
-    # Lists are JSON text.
-    [all_times, all_values] = (
-        json.loads(f"[{','.join(row[column] or '[]' for row in rows)}]") for column in (-2, -1)
-    )
-    axis = sorted({t for times in all_times for t in times})
-    position = {t: index for index, t in enumerate(axis)}
-    all_series = []
-    for times, values in zip(all_times, all_values, strict=True):
-        series: list[float | None] = [None] * len(axis)
-        for t, value in zip(times, values, strict=True):
-            series[position[t]] = value
-        all_series.append(series)
-    return [row[:-2] for row in rows], all_series, axis
+    # Numbers remain texts, because converting thousands in both directions takes longer than the query.
+    points = [dict(zip(*map(_items, row[-2:]), strict=True)) for row in rows]
+    axis = sorted({t for each in points for t in each}, key=float)
+    all_series = ",".join(f"[{','.join([each.get(t, 'null') for t in axis])}]" for each in points)
+    return [row[:-2] for row in rows], JsonRows(f"[{all_series}]", more=False), [*map(float, axis)]
+
+
+def _items(numbers: str | None) -> list[str]:
+    """Return the numbers of a list, which are JSON."""
+    return [] if numbers is None else numbers[1:-1].split(", ")
