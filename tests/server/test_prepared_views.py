@@ -97,7 +97,7 @@ def test_served_systems_store_their_tables(lake_path: Path, monkeypatch: pytest.
     """Of one system among many, too."""
     stores: list[bool] = []
 
-    def serve_once(place: Workspace, _: object) -> None:
+    def serve_once(place: Workspace, *_: object) -> None:
         stores.append(place.session.keeps_tables)
         monkeypatch.setattr(workspace, "MANY_SYSTEMS", 0)
         with place.for_systems({"system": "ZLSIM"}) as selected:
