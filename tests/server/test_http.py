@@ -72,6 +72,18 @@ def test_responses_are_compressed(served, path):
     assert len(compressed) < len(plain) / 2
 
 
+def test_page_is_compressed_without_thread(served, monkeypatch):
+    """The first thread takes longer to start than the files of the web UI to compress."""
+
+    async def refuse(*_, **__):
+        raise AssertionError
+
+    monkeypatch.setattr("anyio.to_thread.run_sync", refuse)
+    response = served.client.get("/app.js", headers={"accept-encoding": "gzip"})
+    assert response.status_code == 200
+    assert response.headers["content-encoding"] == "gzip"
+
+
 def test_streams_are_not_compressed(served):
     """The lines of each stage arrive when it is computed; a compressor would hold them back."""
     response = served.client.get("/api/v1/findings/stream", headers={"accept-encoding": "gzip"})
