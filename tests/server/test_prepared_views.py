@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 import zlens
 from zlens import cli, lake
 from zlens.cli import serve
+from zlens.compiler.query_plan import TableStep
 from zlens.engine import engine, table_store
 from zlens.engine.compressed_table import CompressedTable
 from zlens.engine.kept_tables import KeptTables
@@ -82,6 +84,26 @@ def test_prepared_views_equal_direct_answers(
         assert equal(prepared, expected)
     # Everything is kept already.
     assert cli.main(["lake", "prepare", str(lake_path), "--system", "ZLSIM"]) == 0
+
+
+def test_plans_do_not_wait_for_tables_not_kept(lake_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with zlens.open(lake_path) as session:
+        session._core.keeps_tables = True
+        store = session._core.engine.store
+        real = store._create
+        tried = []
+
+        def try_plan(step: TableStep) -> None:
+            if step.table == "load":
+                thread = threading.Thread(target=store.open_kept, args=("load", ["busy_pct"]), daemon=True)
+                thread.start()
+                thread.join(60)
+                tried.append(thread.is_alive())
+            real(step)
+
+        monkeypatch.setattr(store, "_create", try_plan)
+        assert session.sql("SELECT count(busy_pct) FROM load").rows[0][0] > 0
+        assert tried == [False]
 
 
 def test_only_lakes_and_their_systems_are_prepared(
