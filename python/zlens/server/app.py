@@ -71,6 +71,7 @@ def create_app(
     log: RequestLog | None = None,
 ) -> ASGIApp:
     """Create the application for a workspace."""
+    static_files.read(static_files.FOLDER)
     guard, running, bodies = guard or Guard(), running or RunningRequests(), BodySender()
     served = workspace if isinstance(workspace, ServedWorkspace) else ServedWorkspace(workspace)
     routes = [Route(path, _methods(path, served, running, bodies, guard), methods=None) for path in _paths()]
