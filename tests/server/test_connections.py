@@ -32,11 +32,15 @@ def _own_loop(work: Coroutine[Any, Any, Any]) -> Any:
         return pool.submit(asyncio.run, work).result(60)
 
 
-def test_address_is_shown_when_requests_are_accepted():
+def test_address_is_shown_when_requests_are_accepted(monkeypatch: pytest.MonkeyPatch):
     """What the server imports and its event loop need no time of the first request."""
+    turns: list[float] = []
+    monkeypatch.setattr("sys.setswitchinterval", turns.append)
 
     def show() -> None:
         assert asyncio.get_running_loop().is_running()
+        # Threads that compute let the event loop respond.
+        assert turns == [pytest.approx(0.001)]
         raise EOFError
 
     async def app(scope: Any, receive: Any, send: Any) -> None:

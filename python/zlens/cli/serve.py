@@ -38,6 +38,9 @@ if TYPE_CHECKING:
 
 #: New objects between two garbage collections.
 _OBJECTS = 10_000
+#: Seconds after which a computing thread gives up the lock of the interpreter, by default 0.005: the thread
+#: that sends responses waits for it several times per request.
+_TURN_S = 0.001
 #: DuckDB's allocator returns memory after 0.2 s: by default it keeps as much as the tables take, and at once
 #: takes a tenth more CPU time.
 _ALLOCATOR = ("DUCKDB_JE_MALLOC_CONF", "dirty_decay_ms:200,muzzy_decay_ms:0")
@@ -151,6 +154,7 @@ def serve_app(
 
     # Unlike a command, a server does not end soon, and closed sessions are reference cycles.
     gc.set_threshold(_OBJECTS, 10, 10)
+    sys.setswitchinterval(_TURN_S)
 
     class Ending(uvicorn.Server):
         """A server that cancels requests before it ends, so that they can respond."""
