@@ -19,16 +19,35 @@ from server_process import program
 
 from patience import until
 from zlens.cli import listen_socket
-from zlens.cli.serve import config
+from zlens.cli.serve import config, serve_app
 from zlens.server import response_bodies
 from zlens.server.connections import TimeoutProtocol
 from zlens.server.response_bodies import BodySender
+from zlens.server.running_requests import RunningRequests
 
 
 def _own_loop(work: Coroutine[Any, Any, Any]) -> Any:
     """Run a coroutine in a thread, because UI tests leave an event loop running in this one."""
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(asyncio.run, work).result(60)
+
+
+def test_address_is_shown_when_requests_are_accepted(monkeypatch: pytest.MonkeyPatch):
+    """What the server imports and its event loop need no time of the first request."""
+    turns: list[float] = []
+    monkeypatch.setattr("sys.setswitchinterval", turns.append)
+
+    def show() -> None:
+        assert asyncio.get_running_loop().is_running()
+        # Threads that compute let the event loop respond.
+        assert turns == [pytest.approx(0.001)]
+        raise EOFError
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        raise AssertionError
+
+    with free_socket() as listener, ThreadPoolExecutor(1) as pool, pytest.raises(EOFError):
+        pool.submit(serve_app, app, RunningRequests(), listener, show).result(60)
 
 
 def test_response_does_not_wait_for_acknowledgment():

@@ -72,6 +72,18 @@ def test_responses_are_compressed(served, path):
     assert len(compressed) < len(plain) / 2
 
 
+def test_page_is_compressed_without_thread(served, monkeypatch):
+    """The first thread takes longer to start than the files of the web UI to compress."""
+
+    async def refuse(*_, **__):
+        raise AssertionError
+
+    monkeypatch.setattr("anyio.to_thread.run_sync", refuse)
+    response = served.client.get("/app.js", headers={"accept-encoding": "gzip"})
+    assert response.status_code == 200
+    assert response.headers["content-encoding"] == "gzip"
+
+
 def test_streams_are_not_compressed(served):
     """The lines of each stage arrive when it is computed; a compressor would hold them back."""
     response = served.client.get("/api/v1/findings/stream", headers={"accept-encoding": "gzip"})
@@ -203,13 +215,15 @@ def test_static_files_have_etag(served, tmp_path, monkeypatch):
 
 
 def test_static_files_with_digest_are_immutable(served, tmp_path, monkeypatch):
-    (tmp_path / "index.html").write_text('<script src="./app.js">')
-    (tmp_path / "app.js").write_text("1")
-    monkeypatch.setattr(static_files, "FOLDER", tmp_path)
+    for release in ("1", "22"):
+        (tmp_path / release).mkdir()
+        (tmp_path / release / "index.html").write_text('<script src="./app.js">')
+        (tmp_path / release / "app.js").write_text(release)
+    monkeypatch.setattr(static_files, "FOLDER", tmp_path / "1")
 
     def caching(path):
         response = served.client.get(path)
-        assert response.text == (tmp_path / "app.js").read_text()
+        assert response.text == (static_files.FOLDER / "app.js").read_text()
         return response.headers["cache-control"]
 
     index = served.client.get("/")
@@ -218,9 +232,18 @@ def test_static_files_with_digest_are_immutable(served, tmp_path, monkeypatch):
     assert caching(path) == "public, max-age=31536000, immutable"
     assert caching("/app.js") == "no-cache"
     # A page that another release wrote still loads its files, but they must not be kept by that name.
-    (tmp_path / "app.js").write_text("22")
+    monkeypatch.setattr(static_files, "FOLDER", tmp_path / "22")
     assert caching(path) == "no-cache"
     assert path not in served.client.get("/").text
+
+
+def test_static_files_are_read_once(served, tmp_path, monkeypatch):
+    """While other threads compute, each access to a file may delay the response."""
+    (tmp_path / "app.js").write_text("1")
+    monkeypatch.setattr(static_files, "FOLDER", tmp_path)
+    served.client.get("/app.js")
+    (tmp_path / "app.js").unlink()
+    assert served.client.get("/app.js").text == "1"
 
 
 def test_unchanged_schema_is_not_sent_again(served):

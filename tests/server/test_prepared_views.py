@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 import zlens
 from zlens import cli, lake
 from zlens.cli import serve
+from zlens.compiler.query_plan import TableStep
 from zlens.engine import engine, table_store
 from zlens.engine.compressed_table import CompressedTable
 from zlens.engine.kept_tables import KeptTables
@@ -84,6 +86,26 @@ def test_prepared_views_equal_direct_answers(
     assert cli.main(["lake", "prepare", str(lake_path), "--system", "ZLSIM"]) == 0
 
 
+def test_plans_do_not_wait_for_tables_not_kept(lake_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with zlens.open(lake_path) as session:
+        session._core.keeps_tables = True
+        store = session._core.engine.store
+        real = store._create
+        tried = []
+
+        def try_plan(step: TableStep) -> None:
+            if step.table == "load":
+                thread = threading.Thread(target=store.open_kept, args=("load", ["busy_pct"]), daemon=True)
+                thread.start()
+                thread.join(60)
+                tried.append(thread.is_alive())
+            real(step)
+
+        monkeypatch.setattr(store, "_create", try_plan)
+        assert session.sql("SELECT count(busy_pct) FROM load").rows[0][0] > 0
+        assert tried == [False]
+
+
 def test_only_lakes_and_their_systems_are_prepared(
     lake_path: Path, sim_file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -97,7 +119,7 @@ def test_served_systems_store_their_tables(lake_path: Path, monkeypatch: pytest.
     """Of one system among many, too."""
     stores: list[bool] = []
 
-    def serve_once(place: Workspace, _: object) -> None:
+    def serve_once(place: Workspace, *_: object) -> None:
         stores.append(place.session.keeps_tables)
         monkeypatch.setattr(workspace, "MANY_SYSTEMS", 0)
         with place.for_systems({"system": "ZLSIM"}) as selected:

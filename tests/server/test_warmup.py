@@ -7,9 +7,10 @@ import threading
 import pytest
 
 import zlens
+from zlens.catalog.measures import load_measure
 from zlens.server.endpoints import find
 from zlens.server.findings import stream
-from zlens.server.warmup import SHOWN, Warmup
+from zlens.server.warmup import SHOWN, TIMELINE, Warmup
 from zlens.server.workspace import Workspace
 
 #: A timeout longer than any of these tests needs.
@@ -128,15 +129,36 @@ def test_warmup_computes_first_findings(place, monkeypatch):
 
 
 def test_warmup_computes_overview(place, monkeypatch):
+    store, made = place.session.engine.store, []
+    real = store._create
+
+    def count(step):
+        made.append(step.table)
+        real(step)
+
+    monkeypatch.setattr(store, "_create", count)
     warming = Warmup(place)
     warming.wait(PATIENCE_S)
-    monkeypatch.setattr(
-        place.session.engine.store, "_create", lambda step: pytest.fail(f"{step.table} was not made")
-    )
-    for table, columns in SHOWN.items():
-        if place.session.has_data(table):
-            names = ", ".join(columns) or "count(*)"
-            place.session.sql(f"SELECT {names} FROM {place.materialized_table(table, columns)}").first(1)
+    monkeypatch.setattr(store, "_create", lambda step: pytest.fail(f"{step.table} was not made"))
+    for table, shown in SHOWN.items():
+        columns = shown or [column.name for column in load_measure(table).columns]
+        selected = ", ".join(columns)
+        place.session.sql(f"SELECT {selected} FROM {place.materialized_table(table, columns)}").first(1)
+        assert made.count(table) == 1, table
+
+
+def test_warmup_computes_timeline_before_findings(place, monkeypatch):
+    """Every view shows it, and a browser requests it at once."""
+    known = []
+
+    def first_findings(workspace, request):
+        known.extend(workspace.session.engine.store.materialized)
+        yield {"rows": [True]}
+
+    monkeypatch.setattr("zlens.server.findings.stream", first_findings)
+    Warmup(place).wait(PATIENCE_S)
+    assert {*TIMELINE} <= {*known}
+    assert not {"guest", "cec"} & {*known}
 
 
 @pytest.mark.parametrize(

@@ -466,14 +466,18 @@ def _serve(
             os.kill(os.getpid(), signal.SIGINT)
 
     thread = threading.Thread(target=follow, name="zlens-live", daemon=True)
-    server.show(open=open)
-    thread.start()
+
+    def show() -> None:
+        server.show(open=open)
+        thread.start()
+
     app = create_app(served, server.guard(), running, log=server.log)
     try:
-        serve.serve_app(app, running, server.listener, served.end)
+        serve.serve_app(app, running, server.listener, show, served.end)
     finally:
         loop.stop.set()
-        thread.join()
+        if thread.ident is not None:
+            thread.join()
         running.cancel_all()
         served.close()
     if loop.failed is not None:

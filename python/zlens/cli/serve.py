@@ -38,6 +38,9 @@ if TYPE_CHECKING:
 
 #: New objects between two garbage collections.
 _OBJECTS = 10_000
+#: Seconds after which a computing thread gives up the lock of the interpreter, by default 0.005: the thread
+#: that sends responses waits for it several times per request.
+_TURN_S = 0.001
 #: DuckDB's allocator returns memory after 0.2 s: by default it keeps as much as the tables take, and at once
 #: takes a tenth more CPU time.
 _ALLOCATOR = ("DUCKDB_JE_MALLOC_CONF", "dirty_decay_ms:200,muzzy_decay_ms:0")
@@ -80,8 +83,8 @@ def _run(arguments: argparse.Namespace) -> int:
             session.keeps_tables = True
             inputs.print_throughput_notes(session)
             status = inputs.exit_status(session.problems, strict=arguments.strict)
-            server.show(open=arguments.open, view="" if runs is None else "#/rig")
-            _serve(workspace, server)
+            view = "" if runs is None else "#/rig"
+            _serve(workspace, server, lambda: server.show(open=arguments.open, view=view))
             return status
 
 
@@ -116,7 +119,7 @@ def _place(session: CoreSession, files: list[str], runs: RigRuns | None, server:
     return workspace
 
 
-def _serve(workspace: Workspace, server: ServeOptions) -> None:
+def _serve(workspace: Workspace, server: ServeOptions, show: Callable[[], None]) -> None:
     from zlens.server.app import create_app
     from zlens.server.running_requests import RunningRequests
     from zlens.server.warmup import Warmup
@@ -125,16 +128,24 @@ def _serve(workspace: Workspace, server: ServeOptions) -> None:
     warmup = Warmup(workspace)
     app = create_app(workspace, server.guard(), running, log=server.log)
     try:
-        serve_app(app, running, server.listener)
+        serve_app(app, running, server.listener, show)
     finally:
         warmup.end()
         running.cancel_all()
 
 
 def serve_app(
-    app: ASGIApp, running: RunningRequests, listener: socket.socket, ending: Callable[[], None] = lambda: None
+    app: ASGIApp,
+    running: RunningRequests,
+    listener: socket.socket,
+    show: Callable[[], None],
+    ending: Callable[[], None] = lambda: None,
 ) -> None:
-    """Serve until Ctrl-C or SIGTERM; `ending` is then called first."""
+    """Serve until Ctrl-C or SIGTERM.
+
+    show    is called when requests are accepted
+    ending  is called before requests in progress are canceled
+    """
     import asyncio
 
     import uvicorn
@@ -143,6 +154,7 @@ def serve_app(
 
     # Unlike a command, a server does not end soon, and closed sessions are reference cycles.
     gc.set_threshold(_OBJECTS, 10, 10)
+    sys.setswitchinterval(_TURN_S)
 
     class Ending(uvicorn.Server):
         """A server that cancels requests before it ends, so that they can respond."""
@@ -150,6 +162,7 @@ def serve_app(
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             asyncio.get_running_loop().set_exception_handler(accept_errors(complain))
             await super().startup(sockets)
+            show()
 
         async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
             ending()

@@ -152,6 +152,9 @@ class TableStore:
         """Materialize a table that an earlier session kept with some columns; otherwise change nothing."""
         if self._kept is None or self.has_columns(name, columns):
             return
+        # A plan does not wait for a table that is being computed and is not kept.
+        if not self._kept.columns(name) >= {*columns}:
+            return
         with hold_lock(self._lock):
             lock = self._making.setdefault(name, threading.RLock())
         with hold_lock(lock):

@@ -48,9 +48,13 @@ from zlens.server.workspace import Workspace
 #: Path of the events that report closed intervals.
 FOLLOW = f"{ROOT}/follow"
 #: Compresses responses for clients that accept it, except streams, whose lines must arrive one by one. Higher
-#: levels take several times as long for a few percent.
+#: levels take several times as long for a few percent. What the web UI loads first is compressed without a
+#: thread: the first one takes longer to start than all of that to compress.
 _COMPRESSION = Middleware(
-    GZipMiddleware, compresslevel=3, exclude_content_types=(*DEFAULT_EXCLUDED_CONTENT_TYPES, LINES)
+    GZipMiddleware,
+    compresslevel=3,
+    thread_minimum_size=1024**2,
+    exclude_content_types=(*DEFAULT_EXCLUDED_CONTENT_TYPES, LINES),
 )
 #: Seconds in which the body of a request must arrive.
 _ARRIVAL_S = 30.0
@@ -67,6 +71,7 @@ def create_app(
     log: RequestLog | None = None,
 ) -> ASGIApp:
     """Create the application for a workspace."""
+    static_files.read(static_files.FOLDER)
     guard, running, bodies = guard or Guard(), running or RunningRequests(), BodySender()
     served = workspace if isinstance(workspace, ServedWorkspace) else ServedWorkspace(workspace)
     routes = [Route(path, _methods(path, served, running, bodies, guard), methods=None) for path in _paths()]

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import hashlib
 import mimetypes
-from functools import lru_cache
+from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 FOLDER = Path(__file__).parent / "static"
 INDEX = "index.html"
@@ -25,29 +27,22 @@ class StaticFile(Struct, frozen=True):
     content: bytes
     kind: str
     tag: str
-    caching: str
+    caching: str = _REVALIDATED
 
 
 def exists(path: str) -> bool:
     """Return whether a URL path names a file."""
-    return _name(path, _files()) is not None
+    return _name(path, read(FOLDER)[1]) is not None
 
 
 def find(path: str) -> StaticFile | None:
     """Return the file for a URL path; None if it does not exist."""
-    files = _files()
+    digest, files = read(FOLDER)
     name = _name(path, files)
     if name is None:
         return None
-    changed = tuple(file.stat().st_mtime_ns for file in files.values())
-    content, digest = files[name].read_bytes(), _digest(tuple(files.values()), changed)
-    kind = _KINDS.get(files[name].suffix) or mimetypes.guess_type(name)[0] or "application/octet-stream"
-    if kind == "text/html":
-        kind += "; charset=utf-8"
-    if name == INDEX:
-        content = content.replace(b'"./', f'"./static/{digest}/'.encode())
-    caching = _LASTING if path == f"/static/{digest}/{name}" else _REVALIDATED
-    return StaticFile(content, kind, tag_of(content), caching)
+    lasting = path == f"/static/{digest}/{name}"
+    return replace(files[name], caching=_LASTING) if lasting else files[name]
 
 
 def tag_of(content: bytes) -> str:
@@ -55,18 +50,34 @@ def tag_of(content: bytes) -> str:
     return f'"{hashlib.sha256(content).hexdigest()[:32]}"'
 
 
-def _files() -> dict[str, Path]:
-    return {file.relative_to(FOLDER).as_posix(): file for file in FOLDER.rglob("*") if file.is_file()}
+@cache
+def read(folder: Path) -> tuple[str, Mapping[str, StaticFile]]:
+    """Return the digest of the files of a folder, and the files by name, read once.
+
+    While other threads compute, each access to a file may wait for the lock of the interpreter.
+    """
+    contents = {
+        file.relative_to(folder).as_posix(): file.read_bytes()
+        for file in sorted(folder.rglob("*"))
+        if file.is_file()
+    }
+    digest = hashlib.sha256(b"".join(contents.values())).hexdigest()[:16]
+    if INDEX in contents:
+        contents[INDEX] = contents[INDEX].replace(b'"./', f'"./static/{digest}/'.encode())
+    return digest, {
+        name: StaticFile(content, _kind(name), tag_of(content)) for name, content in contents.items()
+    }
 
 
-def _name(path: str, files: dict[str, Path]) -> str | None:
+def _kind(name: str) -> str:
+    """Return the media type of a file."""
+    kind = _KINDS.get(Path(name).suffix) or mimetypes.guess_type(name)[0] or "application/octet-stream"
+    return f"{kind}; charset=utf-8" if kind == "text/html" else kind
+
+
+def _name(path: str, files: Mapping[str, StaticFile]) -> str | None:
     """Return the name of a file, without the digest, which may be that of another release."""
     # Compare with existing names; never build a path from the request.
     below = path.removeprefix("/static/") if path.startswith("/static/") else ""
     names = (INDEX if path == "/" else path.removeprefix("/"), below, below.partition("/")[2])
     return next((name for name in names if name in files), None)
-
-
-@lru_cache(maxsize=1)
-def _digest(files: tuple[Path, ...], changed: tuple[int, ...]) -> str:
-    return hashlib.sha256(b"".join(file.read_bytes() for file in sorted(files))).hexdigest()[:16]

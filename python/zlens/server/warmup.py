@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
+from zlens.catalog import measures
 from zlens.engine.cancellation import CancelToken
 from zlens.errors import ZlensError
-from zlens.server import endpoints, findings, fleet, peaks, schema
+from zlens.server import endpoints, findings, peaks, schema
 from zlens.server.workspace import Workspace
 
-#: Columns that the overview shows, by measure; empty: all columns.
+#: Measures of the timeline, which every view has.
+TIMELINE = ("load", "event")
+#: Columns that the overview shows, by measure; empty: all, which take as long as some of them.
 SHOWN: dict[str, Sequence[str]] = {
-    "load": (
-        *("interval_end", "seconds", "flag", "busy_pct", "guest_pct", "tv", "page_rate"),
-        *("virtual_io_rate", "etr", "logged_on", "active"),
-    ),
-    "cec": (),
+    "load": (),
     "event": (),
+    "capacity": (),
+    "cec": (),
+    "partition": ("partition", "msu_actual"),
+    "workload": ("class", "class_kind", "appl_cp_pct", "performance_index"),
     "guest": ("userid", "cpu_pct"),
 }
 #: Seconds to wait for a canceled step when the server ends.
@@ -27,6 +30,8 @@ _PATIENCE_S = 5.0
 def warm(workspace: Workspace) -> None:
     """Compute the data of the overview; a request waits only for the part that it needs."""
     if workspace.has_many_systems:
+        from zlens.server import fleet
+
         # Data of a system are computed when they are requested.
         schema.answer(workspace, {"parts": ["systems"]})
         fleet.answer(workspace, endpoints.find("GET", "fleet").check({}))
@@ -35,23 +40,28 @@ def warm(workspace: Workspace) -> None:
     columns_by_table = peaks.reads(workspace)
     for table, shown in SHOWN.items():
         if workspace.session.has_data(table):
-            columns_by_table[table] = [*columns_by_table.get(table, ()), *shown]
-    # First the tables that no chart of the overview requests; charts request the others in parallel.
-    tables = {
-        table: workspace.columns_to_keep(table, columns_by_table[table])
-        for table in sorted(columns_by_table, key=lambda table: table in SHOWN)
-    }
+            columns = shown or [column.name for column in measures.load_measure(table).columns]
+            columns_by_table[table] = [*columns_by_table.get(table, ()), *columns]
+    tables = {table: workspace.columns_to_keep(table, read) for table, read in columns_by_table.items()}
     # Requests that need one of them earlier compute it with all these columns.
     workspace.session.queries.materialize(tables)
     schema.answer(workspace, {"parts": ["systems"]})
+    for table in TIMELINE:
+        _materialize(workspace, table, tables)
     every_system = endpoints.find("GET", "findings/stream").check({})
     # Compute other stages when they are requested, because the charts of the overview are more urgent.
     next((part for part in findings.stream(workspace, every_system) if part["rows"]), None)
-    for table, kept in tables.items():
+    # First the tables that no chart of the overview requests; charts request the others in parallel.
+    for table in sorted(tables, key=lambda table: table in SHOWN):
         # The requests of the open view come first, which may be another one.
         workspace.precedence.pause()
+        _materialize(workspace, table, tables)
+
+
+def _materialize(workspace: Workspace, table: str, tables: Mapping[str, Iterable[str]]) -> None:
+    if table in tables:
         # Planned now, with the columns that rules need.
-        [_] = workspace.session.queries.materialize({table: kept})
+        [_] = workspace.session.queries.materialize({table: tables[table]})
 
 
 class Warmup:
