@@ -282,6 +282,19 @@ def test_any_damage_gives_rows_and_problems(tmp_path: Path) -> None:
             )
 
 
+def test_negative_length_of_intervals_is_ignored(tmp_path: Path) -> None:
+    path = monwrite_samples.write(tmp_path / "negative")
+    with zlens.open(path) as session:
+        intact = session.sql("select * from load").rows
+    [profile] = monwrite_samples.places(path, 1, 9)
+    monwrite_samples.patch(path, profile + 20, (-1_797_850_912).to_bytes(4, signed=True))
+    with zlens.open(path) as session:
+        assert session.systems[0].nominal_s == 60
+        [(count,)] = session.sql("select count(*) from d0r2").rows
+        assert count == monwrite_samples.CPUS * monwrite_samples.INTERVALS
+        assert session.sql("select * from load").rows == intact
+
+
 # Damaged XML ------------------------------------------------------------------------------------
 
 

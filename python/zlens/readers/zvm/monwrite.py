@@ -240,7 +240,9 @@ class MonwriteSource:
             raw = values.pop("call_level", None)
             call_level = bytes.fromhex(raw) if isinstance(raw, str) else None
         if profile is not None:
-            values["interval_s"] = roles.value_of("sample_profile", "interval_s", profile)
+            interval_s = roles.value_of("sample_profile", "interval_s", profile)
+            # That of a damaged record may be negative: the usual distance of interval ends is used instead.
+            values["interval_s"] = interval_s if interval_s is not None and interval_s > 0 else None
         name = values.get("system_id") or values.get("lpar")
         if not name and own_partition is not None:
             name = roles.value_of("own_partition", "name", own_partition)
