@@ -45,7 +45,7 @@ FUNCTIONS: dict[str, tuple[int, int | None]] = {
 
 _KEYWORDS = frozenset({"and", "or", "not", "is", "null", "true", "false"})
 _ARITHMETIC = frozenset({"+", "-", "*", "/"})
-#: Functions whose result is a floating-point number, and functions whose result has the type of their arguments.
+#: Functions whose result is a floating-point number, and those whose result has the type of arguments.
 _FLOATS = frozenset({"abs", "round", "floor", "sqrt", "elapsed", "avg"})
 _LIKE_PARTS = frozenset({"coalesce", "case", "greatest", "least", "nullif", "sum", "total", "min", "max"})
 #: How tightly operators bind, and whether a chain of equal ones needs no parentheses.
@@ -343,14 +343,14 @@ class _FormulaCompiler:
         self.below = below
 
     def number(self, node: FormulaNode) -> str:
-        """Return SQL of a node as a floating-point number, where the engine needs no parentheses around it."""
+        """Return SQL of a node as a floating-point number, for a place that needs no parentheses."""
         if _is_whole(node):
             return f"{node.value}e0"
         sql = self.bare(node)
         return sql if _is_float(node) and node.kind != "name" else cast(sql, "DOUBLE")
 
     def bare(self, node: FormulaNode) -> str:
-        """Return SQL of a node for a place where the engine needs no parentheses around it."""
+        """Return SQL of a node for a place that needs no parentheses."""
         if node.kind == "name":
             return self.resolve(node.value)
         sql = self.sql(node)
@@ -474,7 +474,8 @@ def compile_raw(
 ) -> str:
     """Return SQL of a formula before its type bounds it: a float may be infinite (see `finite_sql`).
 
-    It is for a place where SQL needs no parentheses around it. `below` returns the SQL of an aggregate that a lower layer has computed.
+    It is for a place that needs no parentheses. `below` returns the SQL of an aggregate that a lower layer
+    has computed.
     """
     compiler = _FormulaCompiler(resolve, below)
     return compiler.number(parse(formula)) if type == "float" else compiler.bare(parse(formula))

@@ -56,7 +56,7 @@ def is_before(release: str | None, limit: str) -> bool:
 
 
 def is_finite(origin: RoleOrigin, formula: str, tables: Tables) -> bool:
-    """Return whether a formula is finite for any row: it names no floating-point columns but the elapsed time.
+    """Return whether a formula is finite in any row: it names no floating-point column but the elapsed time.
 
     No quotient of products of integers is so large that it is not.
     """
@@ -271,10 +271,11 @@ class OriginQuery:
         """Return SQL of one role in its type."""
         sql = self.role(role)
         how = self.origin.roles.get(role.name, NO_VALUE)
-        if sql != "NULL" and not (how.fallback or how.over or how.codes or how.digits):
-            # A formula has the type already, except that of a time.
-            if role.type == "float" and how.scale or how.expression and role.type != "time":
-                return sql
+        # A scaled number and a formula have the type already.
+        is_formula = bool(how.expression) and role.type != "time" and not (how.codes or how.digits)
+        is_typed = is_formula or (role.type == "float" and bool(how.scale))
+        if sql != "NULL" and is_typed and not (how.fallback or how.over):
+            return sql
         return expressions.cast(sql, SQL_TYPES[role.type])
 
     def role(self, role: Role) -> str:

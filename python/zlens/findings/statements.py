@@ -19,7 +19,7 @@ BEGAN = "interval_end - to_seconds(coalesce(CAST(seconds AS DOUBLE), 0))"
 def summaries_sql(rows: str) -> str:
     """Return the statement over the rows of several rules."""
     by = '"#", '
-    return summary_sql(f"({tested_sql(rows, by)})", by=by)
+    return summary_sql(f"({typed_rows_sql(rows, by=by)})", by=by)
 
 
 def large_summaries_sql(rows: str) -> str:
@@ -49,7 +49,7 @@ def condition_sql(rule: Rule) -> str:
 def rule_rows_sql(rule: Rule, *, baseline: bool = False) -> str:
     """Return SQL of the rows that a rule tests, by system, subject and interval, with equal columns.
 
-    What can be computed from them for all rules at once is left to `tested_sql`.
+    What can be computed from them for all rules at once is left to `typed_rows_sql`.
     """
     detail = "detail" if "detail" in rule.gives else "NULL"
     # Building the text of every tested row costs more than the test, and only a baseline needs it.
@@ -69,8 +69,8 @@ FROM (
 """
 
 
-def tested_sql(rows: str, by: str = "") -> str:
-    """Return SQL of the rows of rules in their types, with the start of the interval and a rank, worst last."""
+def typed_rows_sql(rows: str, *, by: str = "") -> str:
+    """Return SQL of the rows of rules in their types, with the start of each interval and a rank."""
     return f"""
 SELECT {by}system, source, CAST(subject AS VARCHAR) AS subject, interval_end, {BEGAN} AS began,
     CAST(value AS DOUBLE) AS value, coalesce(rank, sign * CAST(value AS DOUBLE)) AS rank, sign,
@@ -83,7 +83,7 @@ FROM ({rows})
 def summary_sql(rows: str, *, by: str = "", detail: bool = True) -> str:
     """Return SQL of the fields of `RuleTest` for each system and subject, and for each value of `by`.
 
-    `rows` is a FROM clause of what `tested_sql` returns.
+    `rows` is a FROM clause of what `typed_rows_sql` returns.
     """
     text = "coalesce(arg_max(detail, rank) FILTER (WHERE held), '')" if detail else "''"
     return f"""
@@ -104,7 +104,7 @@ def rule_sql(rule: Rule, *, baseline: bool = False) -> str:
     rows = rule_rows_sql(rule, baseline=baseline)
     if "detail" in rule.gives and is_large(rule):
         return large_summary_sql(rows)
-    return summary_sql(f"({tested_sql(rows)})")
+    return summary_sql(f"({typed_rows_sql(rows)})")
 
 
 def large_summary_sql(rows: str, *, by: str = "") -> str:
@@ -118,7 +118,7 @@ def large_summary_sql(rows: str, *, by: str = "") -> str:
     group = f"{by}, " if by else ""
     same = f"tested.{by} = found.{by} AND " if by else ""
     return f"""
-WITH tested AS NOT MATERIALIZED ({tested_sql(rows, group)}),
+WITH tested AS NOT MATERIALIZED ({typed_rows_sql(rows, by=group)}),
 found({", ".join(names)}) AS MATERIALIZED ({summary_sql("tested", by=group, detail=False)}),
 texts({", ".join([*keys, text])}) AS (
     SELECT {group}system, source, coalesce(subject, ''),
