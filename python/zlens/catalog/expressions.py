@@ -420,7 +420,8 @@ class _FormulaCompiler:
             return self.below(node)
         if name in ("greatest", "least"):
             values = [self.sql(argument) for argument in arguments]
-            present = " AND ".join(f"{value} IS NOT NULL" for value in values)
+            tested = [value for value, node in zip(values, arguments, strict=True) if node.kind != "number"]
+            present = " AND ".join(f"{value} IS NOT NULL" for value in tested) or "true"
             return f"CASE WHEN {present} THEN {name}({', '.join(values)}) END"
         values = [self.bare(argument) for argument in arguments]
         if name == "case":

@@ -389,8 +389,14 @@ class OriginQuery:
             sql = _hexadecimal(sql, how.digits) if how.base else f"lpad(hex({sql}), {how.digits}, '0')"
         if how.codes:
             sql = code_words_sql(sql, how.codes)
+        columns = self.tables[self.place[column]]
+        is_int = isinstance(columns, Mapping) and columns[column] == "int" and not how.part
         if how.scale:
-            sql = f"{sql} * {expressions.float_literal(scale_factor(how.scale))}"
+            number = sql if is_int else expressions.cast(sql, "DOUBLE")
+            sql = f"{number} * {expressions.float_literal(scale_factor(how.scale))}"
+        if type == "float" and not is_int:
+            # Measures rely on roles to be finite.
+            return expressions.finite_sql(sql if how.scale else expressions.cast(sql, "DOUBLE"))
         return sql
 
 
