@@ -58,10 +58,10 @@ def is_before(release: str | None, limit: str) -> bool:
 def is_finite(origin: RoleOrigin, formula: str, tables: Tables) -> bool:
     """Return whether a formula is finite in any row: it names no floating-point column but the elapsed time.
 
-    No quotient of products of integers is so large that it is not.
+    No quotient of products of integers is so large that it is not, but a root may be of a negative number.
     """
     read = [tables[table] for table in tables_read(origin) if table in tables]
-    return all(
+    return "sqrt(" not in formula and all(
         isinstance(columns, Mapping) and (columns.get(name) or "int") in _FINITE
         for name in (name.rpartition(".")[2] for name in expressions.names(formula))
         if name != "seconds"
