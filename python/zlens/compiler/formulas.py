@@ -214,11 +214,14 @@ class Formulas:
         ]
 
     def _is_role(self, name: str) -> bool:
-        """Return whether a column is just a role of its type, whose values are in its bounds."""
+        """Return whether a column is just a role of its type, whose values are in its bounds.
+
+        Sums and means over --every have another type than the integers that they are of.
+        """
         column = self._columns[name]
         alias, _, role = self.formula(name).partition(".")
         found = roles.entity(self._entities[alias]).roles.get(role) if alias in self._entities else None
-        return found is not None and found.type == column.type and not self.grouped
+        return found is not None and found.type == column.type != "int" and not self.grouped
 
     def _over(self, name: str) -> str:
         """Return SQL of a name in a formula of a layer above the first."""
