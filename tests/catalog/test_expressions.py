@@ -172,6 +172,35 @@ def test_typed_results(database: duckdb.DuckDBPyConnection) -> None:
         compile_sql("x", quote, "blob")
 
 
+def test_operators_cast_only_integers_that_need_it(database: duckdb.DuckDBPyConnection) -> None:
+    """Of two numbers one must be floating-point, of a quotient none: the engine divides no integers."""
+    assert compile_sql("a + b", quote) == '("a"::DOUBLE + "b")'
+    assert compile_sql("100 * a / b", quote) == '(100e0 * "a" / nullif("b", 0))'
+    assert compile_sql("a / seconds * b", quote) == '("a" / nullif("seconds", 0) * "b")'
+    assert value(database, "x + y", {"x": 9223372036854775807, "y": 1}, "float") == 2.0**63
+    assert value(database, "x / y", {"x": 1, "y": 2}, "float") == 0.5
+
+
+def test_parentheses_keep_order_of_operators(database: duckdb.DuckDBPyConnection) -> None:
+    row = {"x": 7, "y": 3, "z": 2}
+    for formula, expected in (
+        ("x - (y - z)", 6.0),
+        ("x - y - z", 2.0),
+        ("x / (y * z)", 7 / 6),
+        ("x / y * z", 14 / 3),
+        ("(x + y) * z", 20.0),
+        ("-(x - y) * z", -8.0),
+    ):
+        assert value(database, formula, row, "float") == pytest.approx(expected), formula
+    for formula, expected in (
+        ("x = 7 and y = 0 or z = 2", True),
+        ("x = 7 and (y = 3 or z = 0) and z = 0", False),
+        ("not x = 7 or y = 3", True),
+        ("(x > y) = (y > z)", True),
+    ):
+        assert value(database, formula, row, "bool") is expected, formula
+
+
 def test_quoting(database: duckdb.DuckDBPyConnection) -> None:
     assert quote('a"b') == '"a""b"'
     assert database.execute(f"SELECT {literal(chr(39) * 3)}").fetchone() == ("'''",)

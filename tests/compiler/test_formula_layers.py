@@ -29,6 +29,19 @@ def test_finite_values_are_columns_of_lower_layer(name: str, grouped: bool) -> N
         assert re.fullmatch(r'CASE WHEN isfinite\("#\w+"\) THEN "#\w+" END AS "?\w+"?', item), item
 
 
+def test_columns_that_are_roles_are_not_bounded_again() -> None:
+    table = measures.load_measure("channel")
+    columns = Formulas(table, "channel", trust=VERIFIED_ONLY, entities={"channel": "channel"}).select(
+        ["measured_s", "measurement_group", "util_pct"]
+    )
+    assert '"channel"."elapsed" AS "measured_s"' in columns.first
+    # With --every, the values of an integer may be sums or means.
+    assert 'TRY_CAST("channel"."group" AS BIGINT) AS "measurement_group"' in columns.first
+    text = " ".join(item for layer in columns.above for item in layer)
+    assert 'nullif("measured_s", 0)' in text
+    assert text.count("isfinite") == 1
+
+
 def test_shared_aggregate_is_computed_once() -> None:
     """guest.seconds is a sum of spans that percentages divide by."""
     columns = _columns("guest", grouped=True)

@@ -39,6 +39,45 @@ def test_all_systems_are_read_together_if_formulas_are_equal() -> None:
     assert " IN (" not in query.sql
 
 
+def typed(type: str) -> dict[str, dict[str, str]]:
+    """Columns of the logical processors of SMF 70, with one type for the numbers."""
+    numbers = dict.fromkeys(("smf70ont", "smf70pdt", "smf70edt", "partition_no"), type)
+    leading = {"system": "text", "source": "text", "interval_end": "time", "seconds": "float", "flag": "text"}
+    return {"smf70_logical": {**leading, "file": "text", "offset": "int", **numbers}}
+
+
+def test_group_mentions_values_of_rows_once() -> None:
+    """The limit of a time, its test and its sum read the columns of a layer below."""
+    names = ["logical_cpus", "effective_time", "dispatch_time"]
+    query = rows("partition", names, typed("int"), RELEASES)
+    assert query.sql.count('"smf70ont"') == 1
+    assert query.sql.count('"smf70pdt"') == 1
+    assert query.sql.count('sum(r."dispatch_time")') == 1
+
+
+def test_formulas_over_integers_are_finite() -> None:
+    tested = {
+        type: "isfinite" in rows("partition", ["logical_cpus"], typed(type), RELEASES).sql
+        for type in ("int", "float")
+    }
+    assert tested == {"int": False, "float": True}
+
+
+def test_floating_point_fields_become_finite() -> None:
+    """Measures pass roles on as they are."""
+    number = {"system": "text", "source": "text", "interval_end": "time", "row_kind": "text"}
+    query = rows("partition", ["weight"], {"rmf_partition": {**number, "weight": "float"}}, RELEASES)
+    assert 'CASE WHEN isfinite(r."weight"' in query.sql
+
+
+def test_only_first_query_of_union_names_columns() -> None:
+    query = rows("processor", ["core_id"], PROCESSORS, RELEASES)
+    first, *others = query.sql.split("UNION ALL")
+    assert 'AS "core_id"' in first
+    assert others
+    assert 'AS "core_id"' not in others[0].partition(" FROM ")[0]
+
+
 def test_values_that_no_table_gives_have_no_bounds() -> None:
     """Only z/OS records the time without a wait; both values must not exceed the time online."""
     given, missing = (

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 from story_builder import HOURS, STORIES
@@ -12,6 +14,7 @@ import expected
 import zlens
 from rmf_builder import CPU_HEADS, document, half_hours, part, segment, table, variables
 from samples import sample
+from zlens.catalog.peaks import SubjectGroup
 from zlens.catalog.rules import CLASSES
 from zlens.compiler.query_plan import TableStep
 from zlens.engine.table_store import TableStore
@@ -19,6 +22,7 @@ from zlens.findings.evaluate import find
 from zlens.inputs.options import Options, parse_zone
 from zlens.session.session import CoreSession
 from zlens.verdict import SystemVerdict, compose, queries
+from zlens.verdict.growth import Window, rates
 
 TEXTS = Path(__file__).parent / "stories"
 Z15 = sample("rmf/rmf-postprocessor-cpu-8562-z15.xml")
@@ -100,6 +104,23 @@ def test_verdict_of_rmf_day(tmp_path: Path) -> None:
 @pytest.mark.skipif(not Z15.exists(), reason="without samples")
 def test_verdict_of_rmf_days() -> None:
     expected.check(TEXTS / "rmf-z15.txt", as_text(verdicts(Z15, classes=[*CLASSES])))
+
+
+def test_use_is_read_once_for_each_window(demo_files: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Effects of one cause share the window before them."""
+    windows: list[tuple[str, Window]] = []
+
+    def counted(
+        session: CoreSession, system: str, group: SubjectGroup, window: Window
+    ) -> Mapping[tuple[Any, ...], float]:
+        windows.append((group.key, window))
+        return rates(session, system, group, window)
+
+    # The package has a function of the same name.
+    monkeypatch.setattr(import_module("zlens.verdict.compose"), "rates", counted)
+    verdicts(demo_files[3])
+    assert len(windows) > 2
+    assert len(windows) == len({*windows})
 
 
 def test_rules_and_verdict_share_tables(demo_files: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:

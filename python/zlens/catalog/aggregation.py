@@ -109,8 +109,10 @@ def weight_sql(column: MeasureColumn, alias: str = "") -> str | None:
     formula = column.weight or _LENGTH
     if "/" in formula:
         return expressions.compile_sql(formula, lambda name: _qualified(name, alias), "float")
+    if formula == _LENGTH:
+        return _qualified(formula, alias)
     # Sums and products of finite columns are finite.
-    return f"CAST({expressions.compile_sql(formula, lambda name: _qualified(name, alias))} AS DOUBLE)"
+    return expressions.compile_raw(formula, lambda name: _qualified(name, alias), "float")
 
 
 def mean_inputs(table: Measure, column: MeasureColumn, *, subjects: bool = False) -> list[str]:
@@ -188,7 +190,8 @@ def has_differences_sql(table: Measure, alias: str = "", among: Sequence[str] | 
     Such a row has no counters, times or rates. `among` are the columns to consider, instead of all.
     """
     columns = difference_columns(table) if among is None else among
-    return " OR ".join(f"{_qualified(name, alias)} IS NOT NULL" for name in columns) or "true"
+    names = ", ".join(_qualified(name, alias) for name in columns)
+    return f"coalesce({names}) IS NOT NULL" if names else "true"
 
 
 def difference_columns(table: Measure) -> list[str]:

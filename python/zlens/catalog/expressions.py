@@ -45,6 +45,11 @@ FUNCTIONS: dict[str, tuple[int, int | None]] = {
 
 _KEYWORDS = frozenset({"and", "or", "not", "is", "null", "true", "false"})
 _ARITHMETIC = frozenset({"+", "-", "*", "/"})
+#: Functions whose result is a floating-point number, and those whose result has the type of arguments.
+_FLOATS = frozenset({"abs", "round", "floor", "sqrt", "elapsed", "avg"})
+_LIKE_PARTS = frozenset({"coalesce", "case", "greatest", "least", "nullif", "sum", "total", "min", "max"})
+#: How tightly operators bind, and whether a chain of equal ones needs no parentheses.
+_PRECEDENCE = {"OR": 1, "AND": 2, "+": 4, "-": 4, "*": 5, "/": 5}
 _COMPARISONS = {"=": "=", "!=": "<>", "<>": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 
 _TOKEN = re.compile(
@@ -84,6 +89,13 @@ def literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
+def float_literal(number: float) -> str:
+    """Return a floating-point number as SQL."""
+    # An exponent makes it a DOUBLE: 1.5 would be a DECIMAL, whose arithmetic can overflow.
+    text = repr(number)
+    return text if "e" in text else f"{text}e0"
+
+
 def value_sql(value: object) -> str:
     """Return a value of a column as SQL."""
     if isinstance(value, dt.datetime):
@@ -93,10 +105,13 @@ def value_sql(value: object) -> str:
     return repr(value) if isinstance(value, int | float) else literal(str(value))
 
 
+#: A name that `quote` wrote, with or without its table; and SQL that needs no parentheses.
+_NAME = re.compile(r'(?:\w+\.|"[^"]+"\.)?"[^"]+"')
+_CLOSED = re.compile(rf"{_NAME.pattern}|\w+\([^()]*\)")
+
+
 def _is_name(sql: str) -> bool:
-    """Return whether SQL is a name that `quote` wrote, with or without its table."""
-    name = sql.removeprefix("r.").replace('"."', ".", 1)
-    return len(name) > 2 and name[0] == name[-1] == '"' and '"' not in name[1:-1]
+    return _NAME.fullmatch(sql) is not None
 
 
 def cast(sql: str, type: str) -> str:
@@ -310,6 +325,15 @@ def _is_float(node: FormulaNode) -> bool:
     """Return whether the SQL of a node is a floating-point number without a cast."""
     if node.kind == "number":
         return not _is_whole(node)
+    if node.kind == "call":
+        if node.value in _FLOATS:
+            return True
+        # Of values of several types, the engine takes the wider one.
+        parts = {"case": node.children[1::2], "nullif": node.children[:1]}.get(node.value, node.children)
+        return node.value in _LIKE_PARTS and any(map(_is_float, parts))
+    if node.kind == "name":
+        # The time that a row covers is floating-point wherever it is named.
+        return node.value == "seconds"
     return node.kind in ("binary", "unary") and node.value in _ARITHMETIC
 
 
@@ -319,31 +343,38 @@ class _FormulaCompiler:
         self.below = below
 
     def number(self, node: FormulaNode) -> str:
-        """Return SQL of a node as a floating-point number."""
-        sql = self.sql(node)
+        """Return SQL of a node as a floating-point number, for a place that needs no parentheses."""
         if _is_whole(node):
-            return f"{sql}e0"
-        return sql if _is_float(node) else cast(sql, "DOUBLE")
+            return f"{node.value}e0"
+        sql = self.bare(node)
+        return sql if _is_float(node) and node.kind != "name" else cast(sql, "DOUBLE")
+
+    def bare(self, node: FormulaNode) -> str:
+        """Return SQL of a node for a place that needs no parentheses."""
+        if node.kind == "name":
+            return self.resolve(node.value)
+        sql = self.sql(node)
+        return sql[1:-1] if node.kind in ("binary", "unary", "null_test") else sql
 
     def sql(self, node: FormulaNode) -> str:
         if _is_whole(node):
             return node.value
         if node.kind == "number":
-            # An exponent makes it a DOUBLE: 1.5 would be a DECIMAL, whose arithmetic can overflow.
-            number = repr(float(node.value))
-            return number if "e" in number else f"{number}e0"
+            return float_literal(float(node.value))
         if node.kind == "text":
             return literal(node.value)
         if node.kind == "constant":
             return node.value
         if node.kind == "name":
             resolved = self.resolve(node.value)
-            return resolved if _is_name(resolved) else f"({resolved})"
+            return resolved if _CLOSED.fullmatch(resolved) else f"({resolved})"
         if node.kind == "null_test":
             return f"({self.sql(node.children[0])} {node.value})"
         if node.kind == "unary":
             operand = node.children[0]
-            return f"(-{self.number(operand)})" if node.value == "-" else f"(NOT {self.sql(operand)})"
+            if node.value == "NOT":
+                return f"(NOT {self.sql(operand)})"
+            return f"(-{self.sql(operand) if _is_float(operand) else self.number(operand)})"
         if node.kind == "binary":
             return self.binary(node)
         return self.call(node)
@@ -354,16 +385,31 @@ class _FormulaCompiler:
         while chain[-1].children[0].kind == "binary":
             chain.append(chain[-1].children[0])
         left = chain[-1].children[0]
-        sql, left_is_float = self.sql(left), _is_float(left)
+        sql, left_is_float, tightness = self.operand(left), _is_float(left) or _is_whole(left), 0
         for step in reversed(chain):
-            arithmetic = step.value in _ARITHMETIC
-            right = self.number(step.children[1]) if arithmetic else self.sql(step.children[1])
-            if arithmetic and not left_is_float:
-                sql = cast(sql, "DOUBLE")
-            divides = step.value == "/" and not _is_nonzero(step.children[1])
-            sql = f"({sql} / nullif({right}, 0))" if divides else f"({sql} {step.value} {right})"
-            left_is_float = arithmetic
+            operator, right = step.value, step.children[1]
+            if operator not in _ARITHMETIC:
+                right_sql = self.sql(right)
+                if step is chain[-1]:
+                    sql = self.sql(left)
+            else:
+                right_sql = self.operand(right)
+                if operator == "/":
+                    # The result is floating-point, whatever the operands are.
+                    bare = right_sql[1:-1] if right.kind == "binary" else right_sql
+                    right_sql = right_sql if _is_nonzero(right) else f"nullif({bare}, 0)"
+                elif not left_is_float and not _is_float(right) and not _is_whole(right):
+                    sql = cast(sql, "DOUBLE")
+            if tightness and tightness >= _PRECEDENCE.get(operator, 6):
+                # The left part is a chain of operators that bind as tightly or tighter.
+                sql = sql[1:-1]
+            sql = f"({sql} {operator} {right_sql})"
+            left_is_float, tightness = operator in _ARITHMETIC, _PRECEDENCE.get(operator, 0)
         return sql
+
+    def operand(self, node: FormulaNode) -> str:
+        """Return SQL of an operand: of two numbers, only one need be floating-point."""
+        return f"{node.value}e0" if _is_whole(node) else self.sql(node)
 
     def call(self, node: FormulaNode) -> str:
         name, arguments = node.value, node.children
@@ -372,15 +418,17 @@ class _FormulaCompiler:
             return f"{name}({self.number(arguments[0])}{digits})"
         if self.below is not None and name in AGGREGATES:
             return self.below(node)
-        values = [self.sql(argument) for argument in arguments]
+        if name in ("greatest", "least"):
+            values = [self.sql(argument) for argument in arguments]
+            tested = [value for value, node in zip(values, arguments, strict=True) if node.kind != "number"]
+            present = " AND ".join(f"{value} IS NOT NULL" for value in tested) or "true"
+            return f"CASE WHEN {present} THEN {name}({', '.join(values)}) END"
+        values = [self.bare(argument) for argument in arguments]
         if name == "case":
             pairs = zip(values[0::2], values[1::2], strict=False)
             branches = " ".join(f"WHEN {condition} THEN {value}" for condition, value in pairs)
             otherwise = f" ELSE {values[-1]}" if len(values) % 2 else ""
-            return f"(CASE {branches}{otherwise} END)"
-        if name in ("greatest", "least"):
-            present = " AND ".join(f"{value} IS NOT NULL" for value in values)
-            return f"(CASE WHEN {present} THEN {name}({', '.join(values)}) END)"
+            return f"CASE {branches}{otherwise} END"
         if name == "bits":
             return f"({cast(values[0], 'BIGINT')} & {cast(values[1], 'BIGINT')})"
         if name == "elapsed":
@@ -411,15 +459,14 @@ def compile_sql(formula: str, resolve: Resolve, type: str = "") -> str:
     compiler = _FormulaCompiler(resolve)
     if type == "float":
         return finite_sql(compiler.number(node))
-    sql = compiler.sql(node)
     if type == "int":
-        return f"TRY_CAST({sql} AS BIGINT)"
+        return f"TRY_CAST({compiler.bare(node)} AS BIGINT)"
     if type == "text":
-        return f"CAST({sql} AS VARCHAR)"
+        return f"CAST({compiler.bare(node)} AS VARCHAR)"
     if type == "bool":
-        return f"CAST({sql} AS BOOLEAN)"
+        return f"CAST({compiler.bare(node)} AS BOOLEAN)"
     if type in ("", "time"):
-        return sql
+        return compiler.sql(node)
     raise CatalogError(f"there is no column type {type!r}", expected="int, float, text, bool or time")
 
 
@@ -428,10 +475,11 @@ def compile_raw(
 ) -> str:
     """Return SQL of a formula before its type bounds it: a float may be infinite (see `finite_sql`).
 
-    `below` returns the SQL of an aggregate that a lower layer has computed.
+    It is for a place that needs no parentheses. `below` returns the SQL of an aggregate that a lower layer
+    has computed.
     """
     compiler = _FormulaCompiler(resolve, below)
-    return compiler.number(parse(formula)) if type == "float" else compiler.sql(parse(formula))
+    return compiler.number(parse(formula)) if type == "float" else compiler.bare(parse(formula))
 
 
 def compile_node(node: FormulaNode, resolve: Resolve) -> str:

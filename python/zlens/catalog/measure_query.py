@@ -36,12 +36,20 @@ class MeasureQuery(Struct, frozen=True):
 
     def columns(self) -> list[str]:
         """Return the columns of the measure that the result needs, except those of `where`."""
-        names = [*measures.LEADING_NAMES, *self.by, *self.pinned]
-        for column, statistics in self.wanted:
-            names += aggregation.mean_inputs(self.table, column, subjects=True)
-            if self.merged or aggregation.TOTALS & set(statistics):
-                names += self.difference_columns()
+        names = self._row_columns()
+        if self.merged or self._has_totals():
+            names += self.difference_columns()
         return list(dict.fromkeys(names))
+
+    def _row_columns(self) -> list[str]:
+        """Return the columns that the keys and statistics mention."""
+        names = [*measures.LEADING_NAMES, *self.by, *self.pinned]
+        for column, _ in self.wanted:
+            names += aggregation.mean_inputs(self.table, column, subjects=True)
+        return list(dict.fromkeys(names))
+
+    def _has_totals(self) -> bool:
+        return any(aggregation.TOTALS & set(statistics) for _, statistics in self.wanted)
 
     def difference_columns(self) -> list[str]:
         """Return the columns that show whether sums include a row."""
@@ -120,10 +128,10 @@ class MeasureQuery(Struct, frozen=True):
         """Return the rows that the statistics cover, and the condition on them."""
         if self.merged:
             return f"({self.over_intervals()})", "true"
-        if not self.known and any(aggregation.TOTALS & set(statistics) for _, statistics in self.wanted):
+        if not self.known and self._has_totals():
             # Computed once, however many sums need to know which rows they include.
             items = [
-                *map(quote, self.columns()),
+                *map(quote, self._row_columns()),
                 f"{aggregation.has_differences_sql(self.table)} AS {quote(KNOWN)}",
             ]
             return f"(SELECT {', '.join(items)} FROM {self.rows} WHERE {self.where})", "true"

@@ -6,10 +6,10 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 
 from msgspec import Struct, field
 
-from zlens.catalog import expressions, measures
+from zlens.catalog import expressions, measures, roles
 from zlens.catalog.cpumf import FormulaPolicy, Present
 from zlens.catalog.roles import SQL_TYPES
-from zlens.compiler.sql_tree import Tree
+from zlens.compiler.sql_tree import Tree, walk
 from zlens.errors import CatalogError
 
 
@@ -35,6 +35,7 @@ class Formulas:
 
     base       the alias of the table that provides its rows
     grouped    whether rows are grouped
+    entities   entities by the alias of their rows
     present    the machine generations in the input
     published  whether to use the formulas that round like published tables
     """
@@ -46,10 +47,12 @@ class Formulas:
         *,
         trust: FormulaPolicy,
         grouped: bool = False,
+        entities: Mapping[str, str] | None = None,
         present: Present = None,
         published: bool = False,
     ) -> None:
         self.table = table
+        self._entities = entities or {}
         self.base = base
         self.grouped = grouped
         self.trust = trust
@@ -156,6 +159,8 @@ class Formulas:
         """Add a column to a layer, bounded by its type or as the columns above read it."""
         if not formula:
             layer.append(_typed("NULL", column))
+        elif self._is_role(column.name):
+            layer.append(f"{resolve(formula)} AS {expressions.quote(column.name)}")
         elif column.type == "float" or column.name in self._needed:
             raw = expressions.compile_raw(formula, resolve, column.type, below)
             layer.append(f"{raw} AS {_raw(column.name)}")
@@ -208,13 +213,23 @@ class Formulas:
             if other in self._columns and other not in measures.LEADING_NAMES and self._columns[other].formula
         ]
 
+    def _is_role(self, name: str) -> bool:
+        """Return whether a column is just a role of its type, whose values are in its bounds.
+
+        Sums and means over --every have another type than the integers that they are of.
+        """
+        column = self._columns[name]
+        alias, _, role = self.formula(name).partition(".")
+        found = roles.entity(self._entities[alias]).roles.get(role) if alias in self._entities else None
+        return found is not None and found.type == column.type != "int" and not self.grouped
+
     def _over(self, name: str) -> str:
         """Return SQL of a name in a formula of a layer above the first."""
         column = self._columns.get(name)
         if name in measures.LEADING_NAMES:
             return self._lead(name)
         if column is not None and not column.varies_by and column.formula:
-            return _raw(name)
+            return expressions.quote(name) if self._is_role(name) else _raw(name)
         return self._pass(name) if "." in name else self.role(name)
 
     def of(self, alias: str, name: str) -> str:
@@ -323,9 +338,15 @@ def measure_formulas(
 ) -> Formulas:
     """Return the formulas of a measure over the tree of its rows."""
     node = parsed["statements"][0]["node"]
+    entities = {
+        str(ref.get("alias") or ref["table_name"]): str(ref["table_name"])
+        for ref in walk(node["from_table"])
+        if ref.get("type") == "BASE_TABLE" and ref.get("schema_name") == "role"
+    }
     return Formulas(
         table,
         _base(node["from_table"]),
+        entities=entities,
         grouped=bool(node["group_expressions"]),
         trust=trust,
         present=present,

@@ -289,9 +289,9 @@ class Compiler:
         ]
 
     def _table(self, name: str) -> str:
-        """Return a digest of a raw table's columns."""
+        """Return a digest of a raw table's columns and their types."""
         if name not in self._tables:
-            self._tables[name] = f"{name} {digest(list(self.input.raw[name]))}"
+            self._tables[name] = f"{name} {digest(dict(self.input.raw[name]))}"
         return self._tables[name]
 
     def _read_cached(self, depends: list[Any] | None) -> QueryPlan | None:

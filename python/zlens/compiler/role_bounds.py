@@ -28,6 +28,13 @@ def beyond(value: str, limit: str | None) -> str:
     return f"{value} < 0" + (f" OR {_exceeds(value, limit)}" if limit else "")
 
 
+def possible(value: str, limit: str | None) -> str:
+    """Return a value, NULL if it is negative or exceeds its limit."""
+    if limit is None:
+        return f"CASE WHEN {value} >= 0 THEN {value} END"
+    return f"CASE WHEN {beyond(value, limit)} THEN NULL ELSE {value} END"
+
+
 def _exceeds(value: str, limit: str) -> str:
     return f"{value} > {_TOLERANCE} * ({limit}) + {_SLACK}"
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from zlens.catalog import expressions
 from zlens.catalog.roles import IMPOSSIBLE, Entity, Role
-from zlens.compiler.role_bounds import SUSPECT, any_beyond, beyond, worded
+from zlens.compiler.role_bounds import SUSPECT, any_beyond, beyond, possible, worded
 from zlens.compiler.role_origin import BEGAN, BROKEN, INTERVAL, SAMPLED, RoleQuery, since_column
 
 #: Leading columns of the rows of a state that lasts from `tod` on.
@@ -87,34 +87,24 @@ class ValueSql:
             texts = [*map(self._impossible, self.bounds), *([f"r.{BROKEN}"] if self.names_broken else [])]
             return f"nullif(concat_ws(', ', {', '.join(texts)}), '')" if texts else "NULL::VARCHAR"
         value = self.plain(role)
-        return (
-            f"CASE WHEN {self.is_impossible_sql(role)} THEN NULL ELSE {value} END"
-            if role in self.bounds
-            else value
-        )
+        return possible(value, self._limit(role)) if role in self.bounds else value
 
     @staticmethod
     def plain(role: Role) -> str:
         return f"r.{expressions.quote(role.name)}"
 
-    def is_impossible_sql(self, role: Role) -> str:
-        """Return whether a value is impossible, or NULL: clocks of two samples may differ slightly."""
-        return beyond(self.plain(role), self._limit(role) if role.within else None)
-
     def is_suspect_sql(self) -> str:
         """Return whether any value of a row may be impossible, or NULL."""
-        suspect = any_beyond(
-            (self.plain(role), self._limit(role) if role.within else None) for role in self.bounds
-        )
+        suspect = any_beyond((self.plain(role), self._limit(role)) for role in self.bounds)
         return f"{suspect} OR r.{BROKEN}" if self.names_broken else suspect
 
     def _impossible(self, role: Role) -> str:
         """Return an impossible value with its name and unit, as text; else NULL."""
-        text = worded(role, self.plain(role), self._limit(role) if role.within else None)
-        return f"CASE WHEN {self.is_impossible_sql(role)} THEN {text} END"
+        value, limit = self.plain(role), self._limit(role)
+        return f"CASE WHEN {beyond(value, limit)} THEN {worded(role, value, limit)} END"
 
-    def _limit(self, role: Role) -> str:
-        return expressions.compile_raw(role.within, self._limited_by, "float")
+    def _limit(self, role: Role) -> str | None:
+        return expressions.compile_raw(role.within, self._limited_by, "float") if role.within else None
 
     def _limited_by(self, name: str) -> str:
         if name == "seconds":

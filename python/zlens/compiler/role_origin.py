@@ -21,6 +21,7 @@ from zlens.catalog.roles import (
     code_words_sql,
     entity,
     scale_factor,
+    tables_read,
 )
 from zlens.compiler.role_bounds import beyond, worded
 
@@ -33,7 +34,10 @@ BROKEN = '"#broken"'
 #: Columns that identify a record of a raw table, and so the sections of one record.
 _RECORD = ("system", "source", "file", "offset")
 
+#: Columns of raw tables, with their types if these are known.
 Tables = Mapping[str, Collection[str]]
+#: Types of columns whose values are certainly finite.
+_FINITE = ("int", "text", "bool", "time")
 
 
 class RoleQuery(Struct):
@@ -49,6 +53,20 @@ class RoleQuery(Struct):
 def is_before(release: str | None, limit: str) -> bool:
     """Return whether a release is known and precedes another."""
     return () < release_key(release) < release_key(limit)
+
+
+def is_finite(origin: RoleOrigin, formula: str, tables: Tables) -> bool:
+    """Return whether a formula is finite in any row: it names no floating-point column but the elapsed time.
+
+    No quotient of products of integers is so large that it is not, but a root may be of a negative number.
+    """
+    read = [tables[table] for table in tables_read(origin) if table in tables]
+    return "sqrt(" not in formula and all(
+        isinstance(columns, Mapping) and (columns.get(name) or "int") in _FINITE
+        for name in (name.rpartition(".")[2] for name in expressions.names(formula))
+        if name != "seconds"
+        for columns in read
+    )
 
 
 def since_column(role: Role) -> str:
@@ -78,6 +96,8 @@ class OriginQuery:
         self.long: Collection[str] = ()
         #: Whether rows only say whether they may have an impossible value.
         self.suspects = False
+        #: Of a group: the columns of the layer below its aggregates by their SQL.
+        self.row_columns: dict[str, str] = {}
         result.read(self.own, ())
 
     def column(self, name: str) -> str:
@@ -111,40 +131,42 @@ class OriginQuery:
         since: list[Role],
         long: Collection[str],
         *,
+        named: bool,
         names_broken: bool,
         suspects: bool = False,
     ) -> str:
         """Return SQL of the rows.
 
+        named         whether columns have names and types: of a UNION, only the first query needs them
         names_broken  with a column that names the impossible rows of groups
         suspects      it says whether there are any, and values may include them
         """
         self.long, self.suspects = long, suspects
         group = self.origin.group
         if self.entity.lasting:
-            leading = [
-                f"{self.column('system')} AS system",
-                f"{self.column('source')} AS source",
-                f"{self.column(self.time())} AS tod",
+            columns = [
+                (self.row_column("system"), "system"),
+                (self.row_column("source"), "source"),
+                (self.row_column(self.time()), "tod"),
             ]
         else:
-            leading = [f"{self.column(name)} AS {name}" for name in INTERVAL]
+            columns = [(self.row_column(name), name) for name in INTERVAL]
             for name in ("seconds", "flag"):
-                sql = self.column(name)
-                leading.append(f"max({sql}) AS {name}" if group else f"{sql} AS {name}")
-        selected = [f"{self.typed(role)} AS {expressions.quote(role.name)}" for role in roles]
+                sql = self.row_column(name)
+                columns.append((f"max({sql})" if group else sql, name))
+        columns += [(self.typed(role), expressions.quote(role.name)) for role in roles]
         if names_broken:
             broken = self.any_broken(roles) if suspects else self.broken_rows(roles)
-            selected.append(f"{broken} AS {BROKEN}")
+            columns.append((broken, BROKEN))
         if since:
             began = self.origin.began
             times = (self.column(began.lower()), self.column("tod")) if began else ("NULL", "NULL")
             for name, sql in zip((BEGAN, SAMPLED), times, strict=True):
-                selected.append(f"{expressions.cast(sql, SQL_TYPES['time'])} AS {name}")
+                columns.append((expressions.cast(sql, SQL_TYPES["time"]), name))
             for role in since:
                 how = self.origin.roles.get(role.name, NO_VALUE) if began else NO_VALUE
                 sql = self.first(replace(how, take="value"), role.type)
-                selected.append(f"{expressions.cast(sql, SQL_TYPES[role.type])} AS {since_column(role)}")
+                columns.append((expressions.cast(sql, SQL_TYPES[role.type]), since_column(role)))
         conditions = []
         if self.origin.where:
             # A column missing from an input is NULL here too.
@@ -157,9 +179,30 @@ class OriginQuery:
         ]
         where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
         grouped = f" GROUP BY {', '.join(self.keys())}" if group else ""
-        joins = self.joins()
-        source = f"{expressions.quote(self.own)} AS r{joins}"
-        return f"SELECT {', '.join([*leading, *selected])} FROM {source}{where}{grouped}"
+        source = f"{expressions.quote(self.own)} AS r{self.joins()}{where}"
+        if group:
+            # Their aggregates mention values several times.
+            below = ", ".join(f"{sql} AS {name}" for sql, name in self.row_columns.items())
+            source = f"(SELECT {below} FROM {source}) AS r"
+        selected = (
+            f"{sql} AS {name}" if named else "NULL" if sql.startswith("NULL::") else sql
+            for sql, name in columns
+        )
+        return f"SELECT {', '.join(selected)} FROM {source}{grouped}"
+
+    def row_column(self, name: str) -> str:
+        """Return SQL of a column, below the aggregates of a group."""
+        return self.row_value(name, self.column(name))
+
+    def row_value(self, name: str, sql: str) -> str:
+        """Return SQL of a value of one row: of a group, the column of the layer below its aggregates."""
+        if not self.origin.group or sql == "NULL":
+            return sql
+        if sql not in self.row_columns:
+            column = expressions.quote(name)
+            taken = column in self.row_columns.values()
+            self.row_columns[sql] = expressions.quote(f"{name}#{len(self.row_columns)}") if taken else column
+        return f"r.{self.row_columns[sql]}"
 
     def time(self) -> str:
         """Return the column with the time from which a state lasts."""
@@ -186,7 +229,7 @@ class OriginQuery:
         keys = [role for role in roles if not self.origin.roles.get(role.name, NO_VALUE).over]
         sql = [self.role(role) for role in keys if self.origin.roles.get(role.name, NO_VALUE).value is None]
         shared = ("system", "source", self.time()) if self.entity.lasting else INTERVAL
-        return list(dict.fromkeys([*map(self.column, shared), *(key for key in sql if key != "NULL")]))
+        return list(dict.fromkeys([*map(self.row_column, shared), *(key for key in sql if key != "NULL")]))
 
     def joins(self) -> str:
         """Return the joins of sections of the same record, by the record and the catalog's condition."""
@@ -228,7 +271,10 @@ class OriginQuery:
         """Return SQL of one role in its type."""
         sql = self.role(role)
         how = self.origin.roles.get(role.name, NO_VALUE)
-        if sql != "NULL" and role.type == "float" and how.scale and not (how.fallback or how.over):
+        # A scaled number and a formula have the type already.
+        is_formula = bool(how.expression) and role.type != "time" and not (how.codes or how.digits)
+        is_typed = is_formula or (role.type == "float" and bool(how.scale))
+        if sql != "NULL" and is_typed and not (how.fallback or how.over):
             return sql
         return expressions.cast(sql, SQL_TYPES[role.type])
 
@@ -238,18 +284,19 @@ class OriginQuery:
         over = how.over
         if over == "count":
             return "count(*)"
-        if role.name in self.long and how.expression:
-            return self.expression(how.expression, role.type, bounded=False)
-        sql = self.first(how, role.type)
-        if not over or sql == "NULL":
+        unbounded = role.name in self.long and how.expression
+        sql = (
+            self.expression(how.expression, role.type, bounded=False)
+            if unbounded
+            else self.first(how, role.type)
+        )
+        if how.value is None:
+            sql = self.row_value(role.name, sql)
+        if unbounded or not over or sql == "NULL":
             return sql
         value_sql = expressions.total_sql(sql) if over == "sum" else f"{over}({sql})"
         broken = None if self.suspects else self.row_broken(role, sql)
-        return (
-            value_sql
-            if broken is None
-            else f"CASE WHEN NOT coalesce(bool_or({broken}), false) THEN {value_sql} END"
-        )
+        return value_sql if broken is None else f"CASE WHEN bool_or({broken}) THEN NULL ELSE {value_sql} END"
 
     def row_broken(self, role: Role, value: str) -> str | None:
         """Return whether one row of a group is impossible whatever the sum is: bounds apply to each row."""
@@ -277,7 +324,11 @@ class OriginQuery:
         """Yield the roles with bounds that are aggregates, with SQL of one row's value and of its test."""
         for role in roles:
             how = self.origin.roles.get(role.name, NO_VALUE)
-            sql = self.first(how, role.type) if how.over not in (None, "count") else "NULL"
+            sql = (
+                self.row_value(role.name, self.first(how, role.type))
+                if how.over not in (None, "count")
+                else "NULL"
+            )
             broken = self.row_broken(role, sql) if sql != "NULL" else None
             if broken is not None:
                 yield role, sql, broken
@@ -285,9 +336,13 @@ class OriginQuery:
     def of_row(self, name: str) -> str:
         """Return SQL of a name in a limit, for one row of a group: a count of rows is 1."""
         if name == "seconds":
-            return self.column(name)
+            return self.row_column(name)
         how = self.origin.roles.get(name, NO_VALUE)
-        return "1" if how.over == "count" else self.first(how, self.entity.roles[name].type)
+        return (
+            "1"
+            if how.over == "count"
+            else self.row_value(name, self.first(how, self.entity.roles[name].type))
+        )
 
     def first(self, how: RoleValue, type: str) -> str:
         sql = self.rule_sql(how, type)
@@ -299,8 +354,9 @@ class OriginQuery:
     def expression(self, formula: str, type: str, *, bounded: bool) -> str:
         if any(self.found(name)[0] is None and name != "seconds" for name in expressions.names(formula)):
             return "NULL"
-        compile = expressions.compile_sql if bounded else expressions.compile_raw
-        return compile(formula, self.column, type)
+        if type == "float" and (not bounded or is_finite(self.origin, formula, self.tables)):
+            return expressions.compile_raw(formula, self.column, type)
+        return expressions.compile_sql(formula, self.column, type)
 
     def rule_sql(self, how: RoleValue, type: str) -> str:
         if how.before and not is_before(self.release, how.before):
@@ -333,9 +389,14 @@ class OriginQuery:
             sql = _hexadecimal(sql, how.digits) if how.base else f"lpad(hex({sql}), {how.digits}, '0')"
         if how.codes:
             sql = code_words_sql(sql, how.codes)
+        columns = self.tables[self.place[column]]
+        is_int = isinstance(columns, Mapping) and columns[column] == "int" and not how.part
         if how.scale:
-            # An exponent makes it a DOUBLE: a DECIMAL constant could overflow.
-            sql = f"{expressions.cast(sql, 'DOUBLE')} * {scale_factor(how.scale):.17e}"
+            number = sql if is_int else expressions.cast(sql, "DOUBLE")
+            sql = f"{number} * {expressions.float_literal(scale_factor(how.scale))}"
+        if type == "float" and not is_int:
+            # Measures rely on roles to be finite.
+            return expressions.finite_sql(sql if how.scale else expressions.cast(sql, "DOUBLE"))
         return sql
 
 

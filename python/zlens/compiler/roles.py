@@ -25,7 +25,7 @@ from zlens.compiler.role_intervals import (
     sum_rows,
     suspect_rows,
 )
-from zlens.compiler.role_origin import OriginQuery, RoleQuery, Tables, is_before
+from zlens.compiler.role_origin import OriginQuery, RoleQuery, Tables, is_before, is_finite
 
 #: Leading columns of every role's rows in an interval.
 HEAD = (
@@ -107,7 +107,7 @@ def rows(
         if role.name != IMPOSSIBLE and (role.name in read_by_bounds or (role in shown and not suspects))
     ]
     result = RoleQuery()
-    parts = []
+    parts: list[str] = []
     # The counters of a subject that began within an interval were counted entirely within it.
     since = [role for role in roles if any(_counts_since(origin, role) for origin in known)]
     limits = {name for role in bounds if role.within for name in expressions.names(role.within)}
@@ -115,7 +115,7 @@ def rows(
         role
         for role in roles
         if (role.name not in limits if suspects else not role_entity.lasting)
-        and _needs_layer(role, known, since, shortest=0 if suspects else _LONG)
+        and _needs_layer(role, known, since, tables, shortest=0 if suspects else _LONG)
     ]
     names_broken = any(role.name == IMPOSSIBLE for role in shown) and any(origin.group for origin in known)
     for origin in known:
@@ -123,7 +123,15 @@ def rows(
             part = OriginQuery(role_entity, origin, tables, release, result)
             names = {role.name for role in long}
             parts.append(
-                part.select(roles, systems, since, names, names_broken=names_broken, suspects=suspects)
+                part.select(
+                    roles,
+                    systems,
+                    since,
+                    names,
+                    named=not parts,
+                    names_broken=names_broken,
+                    suspects=suspects,
+                )
             )
     union = "\nUNION ALL\n".join(parts) or _no_rows(role_entity, roles)
     if suspects:
@@ -148,17 +156,22 @@ def _counts_since(origin: RoleOrigin, role: Role) -> bool:
     return origin.began is not None and how.take == "difference"
 
 
-def _needs_layer(role: Role, known: list[RoleOrigin], since: list[Role], shortest: int) -> bool:
+def _needs_layer(
+    role: Role, known: list[RoleOrigin], since: list[Role], tables: Tables, shortest: int
+) -> bool:
     """Return whether a layer above the records makes a role finite: it is a long formula in some origin.
 
     That mentions the formula twice. In every origin, the role must be just a value.
     """
-    hows = [how for origin in known if (how := origin.roles.get(role.name))]
+    hows = [(origin, how) for origin in known if (how := origin.roles.get(role.name))]
     return (
         role.type == "float"
         and role not in since
-        and any(len(how.expression) > shortest for how in hows)
-        and not any(how.fallback or how.over for how in hows)
+        and any(
+            len(how.expression) > shortest and not is_finite(origin, how.expression, tables)
+            for origin, how in hows
+        )
+        and not any(how.fallback or how.over for _, how in hows)
     )
 
 

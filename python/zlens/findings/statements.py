@@ -12,11 +12,14 @@ from zlens.findings.finding import RuleTest
 BELOW = ("<", "<=")
 #: Columns of the query of a rule.
 _TESTED = tuple(field.name for field in fields(RuleTest))
+#: Start of the interval of a row that a rule tests.
+BEGAN = "interval_end - to_seconds(coalesce(CAST(seconds AS DOUBLE), 0))"
 
 
 def summaries_sql(rows: str) -> str:
     """Return the statement over the rows of several rules."""
-    return summary_sql(f"({rows})", by='"#", ')
+    by = '"#", '
+    return summary_sql(f"({typed_rows_sql(rows, by=by)})", by=by)
 
 
 def large_summaries_sql(rows: str) -> str:
@@ -37,28 +40,28 @@ def condition_sql(rule: Rule) -> str:
     """Return SQL of the condition of a rule on a row of its query."""
     conditions = []
     if rule.compare in COMPARES and rule.compare not in ("holds", "exists"):
-        conditions.append(f"CAST(value AS DOUBLE) {rule.compare} {threshold(rule)}")
+        conditions.append(f"value {rule.compare} {threshold(rule)}")
     if "holds" in rule.gives:
         conditions.append("holds")
     return " AND ".join(conditions) or ("true" if rule.compare == "exists" else "false")
 
 
 def rule_rows_sql(rule: Rule, *, baseline: bool = False) -> str:
-    """Return SQL of the rows that a rule tests, by system, subject and interval, with equal columns."""
-    detail = "CAST(detail AS VARCHAR)" if "detail" in rule.gives else "NULL::VARCHAR"
+    """Return SQL of the rows that a rule tests, by system, subject and interval, with equal columns.
+
+    What can be computed from them for all rules at once is left to `typed_rows_sql`.
+    """
+    detail = "detail" if "detail" in rule.gives else "NULL"
     # Building the text of every tested row costs more than the test, and only a baseline needs it.
-    every_detail = detail if rule.baseline else "NULL::VARCHAR"
-    limit = "CAST(threshold AS DOUBLE)" if "threshold" in rule.gives else "NULL::DOUBLE"
+    every_detail = detail if rule.baseline else "NULL"
+    limit = "threshold" if "threshold" in rule.gives else "NULL"
     # Of occurrences without a value, such as events, the first is shown.
     exists = rule.compare == "exists"
+    rank = "coalesce(-epoch(interval_end), 0)" if exists else "NULL"
     sign = "-1e0" if rule.compare in BELOW else "1e0"
-    rank = "coalesce(-epoch(interval_end), 0)" if exists else f"{sign} * CAST(value AS DOUBLE)"
     return f"""
-SELECT system, source, CAST(subject AS VARCHAR) AS subject, interval_end,
-    interval_end - to_seconds(coalesce(CAST(seconds AS DOUBLE), 0)) AS began,
-    CAST(value AS DOUBLE) AS value, {rank} AS rank, {sign} AS sign,
-    {limit} AS threshold, {detail} AS detail, {every_detail} AS every_detail,
-    coalesce({condition_sql(rule)}, false) AS held
+SELECT system, source, subject, interval_end, seconds, value, {rank} AS rank, {sign} AS sign,
+    {limit} AS threshold, {detail} AS detail, {every_detail} AS every_detail, {condition_sql(rule)} AS held
 FROM (
 {rule.sql(baseline=baseline)}
 ) AS tested
@@ -66,8 +69,22 @@ FROM (
 """
 
 
+def typed_rows_sql(rows: str, *, by: str = "") -> str:
+    """Return SQL of the rows of rules in their types, with the start of each interval and a rank."""
+    return f"""
+SELECT {by}system, source, CAST(subject AS VARCHAR) AS subject, interval_end, {BEGAN} AS began,
+    CAST(value AS DOUBLE) AS value, coalesce(rank, sign * CAST(value AS DOUBLE)) AS rank, sign,
+    CAST(threshold AS DOUBLE) AS threshold, CAST(detail AS VARCHAR) AS detail,
+    CAST(every_detail AS VARCHAR) AS every_detail, held
+FROM ({rows})
+"""
+
+
 def summary_sql(rows: str, *, by: str = "", detail: bool = True) -> str:
-    """Return SQL of the fields of `RuleTest` for each system and subject, and for each value of `by`."""
+    """Return SQL of the fields of `RuleTest` for each system and subject, and for each value of `by`.
+
+    `rows` is a FROM clause of what `typed_rows_sql` returns.
+    """
     text = "coalesce(arg_max(detail, rank) FILTER (WHERE held), '')" if detail else "''"
     return f"""
 SELECT {by}system, source, coalesce(subject, ''), count(*), count(*) FILTER (WHERE held),
@@ -85,7 +102,9 @@ ORDER BY {by}system, source, subject
 def rule_sql(rule: Rule, *, baseline: bool = False) -> str:
     """Return the SQL of a rule: one row per system and subject that its query tests."""
     rows = rule_rows_sql(rule, baseline=baseline)
-    return large_summary_sql(rows) if "detail" in rule.gives and is_large(rule) else summary_sql(f"({rows})")
+    if "detail" in rule.gives and is_large(rule):
+        return large_summary_sql(rows)
+    return summary_sql(f"({typed_rows_sql(rows)})")
 
 
 def large_summary_sql(rows: str, *, by: str = "") -> str:
@@ -99,7 +118,7 @@ def large_summary_sql(rows: str, *, by: str = "") -> str:
     group = f"{by}, " if by else ""
     same = f"tested.{by} = found.{by} AND " if by else ""
     return f"""
-WITH tested AS NOT MATERIALIZED ({rows}),
+WITH tested AS NOT MATERIALIZED ({typed_rows_sql(rows, by=group)}),
 found({", ".join(names)}) AS MATERIALIZED ({summary_sql("tested", by=group, detail=False)}),
 texts({", ".join([*keys, text])}) AS (
     SELECT {group}system, source, coalesce(subject, ''),

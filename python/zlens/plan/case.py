@@ -128,7 +128,7 @@ def situation(session: CoreSession, system: str, end: dt.datetime) -> MeasuredIn
         return bool(session.sql(f'SELECT count(*) FROM "{table}" WHERE {condition}').rows[0][0])
 
     machine = partitions.measured_partitions(session, system, end) if rows("partition") else None
-    guests = shares.measured(session, system, end) if rows("guest_cpu") else None
+    guests = shares.measured(session, system, end) if rows("guest") else None
     query = f"SELECT cpu_type, max(threads) FROM core WHERE {condition} AND threads > 0 GROUP BY cpu_type"
     threads = session.sql(query).rows if guests is not None else []
     shown = interval_choice.local_time(session, system, end)

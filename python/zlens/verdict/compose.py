@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
+from typing import Any
 
 from msgspec.structs import replace
 
 from zlens.catalog import measures, peaks
 from zlens.catalog.causes import VerdictFacts, explained_rules
 from zlens.catalog.expressions import literal, quote
-from zlens.catalog.peaks import fill_placeholders, placeholders
+from zlens.catalog.peaks import SubjectGroup, fill_placeholders, placeholders
 from zlens.catalog.rules import builtin
 from zlens.errors import QueryError, ScenarioError
 from zlens.findings import FindingsResult
@@ -21,6 +22,7 @@ from zlens.session.session import CoreSession
 from zlens.verdict.effects import Effect, load_effects
 from zlens.verdict.growth import (
     AddedUse,
+    Window,
     added_up,
     group_of,
     group_with_data,
@@ -28,6 +30,7 @@ from zlens.verdict.growth import (
     in_window,
     means,
     means_query,
+    rates,
     use_query,
 )
 from zlens.verdict.occurrences import Occurrence, load_occurrences
@@ -83,7 +86,7 @@ class _Composer:
         self._explained = explained_rules({rule.id: rule for rule in findings.asked})
         self._effects = load_effects(session, findings.rows, system, self._within)
         self._occurrences = load_occurrences(session, system, self._facts)
-        self._growth: dict[object, list[AddedUse]] = {}
+        self._rates: dict[object, Mapping[tuple[Any, ...], float]] = {}
         self._causes = {effect.rule.id: self._causes_of(effect) for effect in self._effects}
         self._stated: set[str] = set()
         self._dated = self._needs_dates()
@@ -137,11 +140,14 @@ class _Composer:
             and occurrence.time >= effect.start - max(self._within, effect.interval)
         ]
         start = min([*candidates, effect.start])
-        windows = ((start - max(self._within, effect.interval), start), (effect.start, effect.end))
-        cached = (key, windows)
-        if cached not in self._growth:
-            self._growth[cached] = growth(self._session, self._system, group, *windows)
-        return self._growth[cached]
+        before = self._rates_in(group, (start - max(self._within, effect.interval), start))
+        return growth(group, before, self._rates_in(group, (effect.start, effect.end)))
+
+    def _rates_in(self, group: SubjectGroup, window: Window) -> Mapping[tuple[Any, ...], float]:
+        """Return the use of each subject per second; effects of one cause have windows in common."""
+        if (group.key, window) not in self._rates:
+            self._rates[group.key, window] = rates(self._session, self._system, group, window)
+        return self._rates[group.key, window]
 
     def _findings_explaining(self, effect: Effect) -> list[Effect]:
         return [

@@ -10,7 +10,7 @@ from msgspec import Struct
 from zlens.catalog.expressions import literal
 from zlens.catalog.rules import Rule
 from zlens.findings import Finding
-from zlens.findings.statements import rule_rows_sql
+from zlens.findings.statements import BEGAN, rule_rows_sql
 from zlens.session.session import CoreSession
 
 
@@ -54,9 +54,9 @@ def load_effects(
 
 def _effect(session: CoreSession, finding: Finding, more: int, gap: timedelta) -> Effect | None:
     rows = session.sql(
-        f"SELECT began, interval_end FROM ({rule_rows_sql(finding.rule)}) "
+        f"SELECT {BEGAN} AS began, interval_end FROM ({rule_rows_sql(finding.rule)}) "
         f"WHERE held AND system = {literal(finding.system or '')} AND source = {literal(finding.data or '')} "
-        f"AND coalesce(subject, '') = {literal(finding.subject)} ORDER BY interval_end"
+        f"AND coalesce(CAST(subject AS VARCHAR), '') = {literal(finding.subject)} ORDER BY interval_end"
     ).rows
     spans: list[list[tuple[datetime, datetime]]] = []
     for start, end in rows:

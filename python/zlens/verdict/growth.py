@@ -60,10 +60,9 @@ def group_with_data(session: CoreSession, keys: Sequence[str]) -> SubjectGroup |
 
 
 def growth(
-    session: CoreSession, system: str, group: SubjectGroup, before: Window, within: Window
+    group: SubjectGroup, earlier: Mapping[tuple[Any, ...], float], later: Mapping[tuple[Any, ...], float]
 ) -> list[AddedUse]:
-    """Return what subjects added, largest first; nothing if one of the windows has no interval."""
-    earlier, later = (_rates(session, system, group, window) for window in (before, within))
+    """Return what subjects added, largest first, from `rates` of two windows; nothing if one has none."""
     if not earlier or not later:
         return []
     added = {
@@ -78,10 +77,10 @@ def growth(
     return found
 
 
-def _rates(
+def rates(
     session: CoreSession, system: str, group: SubjectGroup, window: Window
 ) -> dict[tuple[Any, ...], float]:
-    """Return the use of each subject per second of elapsed time."""
+    """Return the use of each subject per second of elapsed time; nothing of a window without intervals."""
     query = use_query(group, in_window(system, window))
     columns = [*query.columns(), *group.where]
     if query.table.lazy:
