@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import csv
 import fcntl
 import io
@@ -14,6 +15,7 @@ import subprocess
 import sys
 import termios
 import time
+from collections.abc import Iterable
 from itertools import cycle, product
 from keyword import iskeyword
 from pathlib import Path
@@ -24,6 +26,7 @@ from command_line import run
 from iterations import iterations, quick_subset
 from patience import until
 from zlens import cli
+from zlens.cli import parser
 from zlens.cli.parser import COMMANDS
 
 PROGRAM = [sys.executable, "-m", "zlens"]
@@ -83,6 +86,34 @@ def test_info_imports_only_its_reader(rmf_file: Path, tmp_path: Path) -> None:
         env=os.environ | {"XDG_CACHE_HOME": str(tmp_path / "cache")},
     )
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_findings_import_no_checks_of_catalog(rmf_file: Path) -> None:
+    code = (
+        "import sys\nfrom zlens import cli\n"
+        "cli.main(['findings', sys.argv[1], '--tz', '+01:00'])\n"
+        "print([name for name in sys.modules if name.startswith('zlens.checks')])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(rmf_file)], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_parser_is_built_for_named_command_only(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    built: list[list[str]] = []
+    build = parser.build
+
+    def note(names: Iterable[str], **_: object) -> argparse.ArgumentParser:
+        built.append([*names])
+        return build(built[-1])
+
+    monkeypatch.setattr("zlens.cli.parser.build", note)
+    assert run(capsys, "info", "--help")[0] == 0
+    assert run(capsys, "inf")[2].startswith("zlens: argument COMMAND: invalid choice: 'inf'")
+    assert built == [["info"], [*COMMANDS]]
 
 
 def test_help_describes_every_command(capsys: pytest.CaptureFixture[str]) -> None:

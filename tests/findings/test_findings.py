@@ -304,8 +304,9 @@ def test_rules_of_user(tmp_path: Path) -> None:
     assert {each.rule.id for each in found.rows} == {"OWN-001"}
 
 
-def test_control_characters_in_rule_are_rejected(tmp_path: Path) -> None:
-    path = write(tmp_path, USER.replace('area = "cpu"', 'area = "\\u001b[31mcpu"'))
+@pytest.mark.parametrize("control", ["\\u001b", "\\U0000009b", "\\x1b", "\\e", "\\b", "\\f", "\x9b"])
+def test_control_characters_in_rule_are_rejected(tmp_path: Path, control: str) -> None:
+    path = write(tmp_path, USER.replace('area = "cpu"', f'area = "{control}[31mcpu"'))
     with pytest.raises(CatalogError, match=r"own-001\.toml:\d+: area .*without control characters"):
         rules.read(path)
 

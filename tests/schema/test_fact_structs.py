@@ -47,6 +47,26 @@ def test_fact_files_are_read_as_structs() -> None:
 
 FACTS = SOURCES / "facts"
 TABLES = generator().fact_tables()
+
+
+def test_annotations_of_fact_structs_are_not_texts() -> None:
+    # Texts only where a struct names itself.
+    texts = [
+        f"{table.__module__}.{table.__name__}.{name}"
+        for table in subclasses(structs.FactTable)
+        if table.__module__.startswith("zlens.")
+        for name, kind in vars(table).get("__annotations__", {}).items()
+        if isinstance(kind, str) and table.__name__ not in kind
+    ]
+    assert texts == []
+
+
+def subclasses(table: type) -> Iterator[type]:
+    for derived in table.__subclasses__():
+        yield derived
+        yield from subclasses(derived)
+
+
 #: Tables and columns of reports override keys of others, and may set them to the default again.
 OVERRIDING = (ReportTableFile,)
 

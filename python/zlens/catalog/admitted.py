@@ -1,7 +1,5 @@
 """Expressions, tables and functions that a user's query may contain (facts/admission.toml)."""
 
-from __future__ import annotations
-
 from functools import cached_property
 from typing import ClassVar
 

@@ -1,7 +1,5 @@
 """Capacity adjustment factors that machines state for multiprocessor configurations."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Facts about verdicts: the events that may be causes of findings, and the texts (facts/verdict.toml)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from graphlib import CycleError, TopologicalSorter
 from typing import Annotated, ClassVar

@@ -3,8 +3,6 @@
 There is one file per caveat in `caveats/`; copy `caveats/_skeleton.toml` to add one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Annotated, Literal

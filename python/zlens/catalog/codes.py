@@ -1,7 +1,5 @@
 """Words for codes of records (facts/codes.toml)."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar
 
 from zlens.errors import CatalogError

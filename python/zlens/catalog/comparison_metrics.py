@@ -1,7 +1,5 @@
 """Metrics that `zlens compare` compares, and facts that must match for runs to be comparable."""
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal

@@ -1,7 +1,5 @@
 """CP commands whose responses are read as text (facts/zvm/console.toml)."""
 
-from __future__ import annotations
-
 import re
 from typing import Annotated, ClassVar
 

@@ -5,8 +5,6 @@ machines, in `facts/machines/common`. A metric is a formula over counters (lette
 P33, C65, E145, M448), a few other names, and metrics of the same generation. `cpumf_formulas` compiles SQL.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache

@@ -3,8 +3,6 @@
 The facts are in facts/zvm/events.toml, which explains its keys.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Container, Iterable, Mapping
 from typing import Annotated, ClassVar

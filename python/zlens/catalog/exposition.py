@@ -4,8 +4,6 @@ A name is derived from the declaration of the column, unless the facts define an
 exported without further declarations. `names.toml` explains the rules.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Annotated

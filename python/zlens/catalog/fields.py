@@ -1,10 +1,8 @@
 """Contents of a record: fields, sections of entries, and counters that span several records."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from itertools import pairwise
-from typing import Annotated
+from typing import Annotated, Self
 
 from msgspec import Meta, field
 from msgspec.structs import force_setattr, replace
@@ -115,7 +113,7 @@ class RecordJoin(FactTable, frozen=True, kw_only=True):
         needed = (self.more, *self.same, self.active, self.cfvn, self.csvn, *locations)
         return (*needed, self.length) if self.length else needed
 
-    def renamed(self, name: Callable[[str], str]) -> RecordJoin:
+    def renamed(self, name: Callable[[str], str]) -> Self:
         """Return the same join with its fields renamed."""
 
         def maybe(old: str | None) -> str | None:
@@ -202,7 +200,7 @@ class MonitorSection(SectionKeys, frozen=True, kw_only=True):
         """Whether it is derived from the record, and has no table of its own on a record page."""
         return bool(self.match or self.within or self.arrays or self.join)
 
-    def placed(self, fields: Iterable[MonitorField]) -> MonitorSection | None:
+    def placed(self, fields: Iterable[MonitorField]) -> Self | None:
         """Return the section located by its arrays in these fields; None if they are missing or overlap."""
         by_name = {field.name: field for field in fields}
         arrays = [(name, by_name[array]) for name, array in self.arrays if array in by_name]

@@ -4,8 +4,6 @@ The files define which generations exist. `cpumf` reads counters and metrics fro
 reads capacity curves. Facts common to all generations are in the folder `common`.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Annotated
 

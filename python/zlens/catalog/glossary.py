@@ -1,7 +1,5 @@
 """Terms and their explanations (facts/glossary.toml)."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Annotated, ClassVar
 

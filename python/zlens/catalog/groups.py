@@ -31,8 +31,6 @@ their sum, so that it describes an average member.
 second of the member counts as.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping

@@ -1,7 +1,5 @@
 """Flags of intervals that are longer or shorter than usual for their system (facts/intervals.toml)."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar
 
 from msgspec import Meta

@@ -1,7 +1,5 @@
 """Files of records: their tables and consistency rules. `_skeleton.toml` shows every key."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path

@@ -5,8 +5,6 @@ one folder per pack, with files of the same format. Parsing TOML is slow, so fil
 needed, and a record's title, class and known lengths are read without its fields.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from functools import cache

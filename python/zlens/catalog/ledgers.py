@@ -3,8 +3,6 @@
 There is one file of `ledgers/` per ledger; copy `_skeleton.toml` to add one. The classes below are the keys.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Annotated, Literal
 

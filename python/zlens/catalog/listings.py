@@ -1,7 +1,5 @@
 """Raw tables of listings, one for each table in the definitions of reports."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache

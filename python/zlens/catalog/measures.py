@@ -4,8 +4,6 @@ A file of `facts/measures` contains one measure, or several with the same column
 it is named after them, joined by a plus. Files are read on first use; copy `_skeleton.toml` to add one.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
@@ -108,7 +106,7 @@ class MeasureColumn(Struct, frozen=True):
     mean: str = ""
     share_of: str = ""
     #: The columns that `mean` names.
-    mean_columns: tuple[MeasureColumn, ...] = ()
+    mean_columns: "tuple[MeasureColumn, ...]" = ()
 
     @property
     def type_and_unit(self) -> str:
@@ -323,9 +321,10 @@ def _shared_columns(
             raise problem.general_error(
                 f"{group_location} has both name and each, or neither", "state one", where=group_location
             )
+        shared = _stated(group)
         for name, member in (group.each or {group.name or "": group}).items():
             location = f"{group_location}.each.{name}" if group.each else group_location
-            keys = _stated(group) | _stated(member)
+            keys = shared if member is group else shared | _stated(member)
             only = member.only or group.only or measures
             differences = member.measure or group.measure
             for key, names, known in (("only", only, measures), ("measure", differences, only)):
@@ -342,8 +341,9 @@ def _shared_columns(
 
 
 def _stated(keys: ColumnKeys) -> dict[str, str]:
-    stated = {name: getattr(keys, name) for name in ColumnKeys.__struct_fields__}
-    return {name: value for name, value in stated.items() if value is not None}
+    return {
+        name: value for name in ColumnKeys.__struct_fields__ if (value := getattr(keys, name)) is not None
+    }
 
 
 def _measure(table: MeasureKeys, shared: Iterable[_SharedColumn], problem: DocumentErrors) -> Measure:

@@ -1,7 +1,5 @@
 """Metrics of programs that export them as text (`openmetrics/*.toml`)."""
 
-from __future__ import annotations
-
 from functools import cache, cached_property
 from typing import Annotated
 

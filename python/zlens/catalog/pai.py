@@ -1,7 +1,5 @@
 """Counters of Processor Activity Instrumentation (`linux/pai.toml`), and what tools print for them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from functools import cache

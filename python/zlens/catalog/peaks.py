@@ -1,7 +1,5 @@
 """Facts about the peak in the overview: subjects whose use may rise, and the views that show them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from functools import cache

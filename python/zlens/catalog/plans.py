@@ -5,8 +5,6 @@ are the entries, preceded by the columns of their record. A plan has the columns
 use; a column is NULL for layouts without its field.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Annotated, Any, ClassVar, Literal

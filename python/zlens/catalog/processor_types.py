@@ -1,7 +1,5 @@
 """Types of processors and their properties (facts/processor_types.toml)."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar
 
 from zlens.schema.structs import NamedFacts, doc

@@ -1,7 +1,5 @@
 """Columns of raw tables, and those that a field of a record provides."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -34,12 +32,12 @@ class FieldElement(Struct, frozen=True):
 
     name: str
     type: str
-    field: MonitorField
+    field: "MonitorField"
     #: Index of the element, from 0; None for the entire field.
     element: int | None
 
 
-def field_parts(field: MonitorField) -> list[FieldElement]:
+def field_parts(field: "MonitorField") -> list[FieldElement]:
     """Return the columns of a field, by full name: none for a reserved area, one per element of an array."""
     if field.reserved:
         return []
@@ -49,7 +47,7 @@ def field_parts(field: MonitorField) -> list[FieldElement]:
     return [FieldElement(f"{field.name}_{field.first + i}", kind, field, i) for i in range(field.count)]
 
 
-def column_type(field: MonitorField) -> str:
+def column_type(field: "MonitorField") -> str:
     """Return the decoder's type for a field: int, text, ascii, hex or time."""
     number = field.type != "character" or field.kind in ("counter", "timer", "sampled", "gauge", "flags")
     short = 0 < field.length <= _INT_MAX

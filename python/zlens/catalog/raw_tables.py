@@ -1,7 +1,5 @@
 """Raw tables of readers: `leading_columns.toml`, and the sets of tables in `*_tables.toml`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Annotated, ClassVar, Literal

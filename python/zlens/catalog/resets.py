@@ -1,7 +1,5 @@
 """Event records that are evidence of counter resets."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar
 
 from zlens.catalog import layouts

@@ -1,7 +1,5 @@
 """Layout of printed Postprocessor reports, mapped to the names of their XML form."""
 
-from __future__ import annotations
-
 import re
 from functools import cached_property
 from typing import Annotated, ClassVar

@@ -1,7 +1,5 @@
 """XML format of RMF reports: sections and columns, from the catalog's `rmf/`."""
 
-from __future__ import annotations
-
 from functools import cache, cached_property
 from typing import Annotated, Literal, get_args
 

@@ -4,8 +4,6 @@ A role file defines an entity and, per raw table, the field of each role; measur
 `role.<entity>` and never a field. A role whose field is missing in a file's layouts is NULL.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
@@ -86,7 +84,7 @@ class RoleValue(FactTable, frozen=True, kw_only=True):
     ] = None
     each: Annotated[str, doc("limit of one row of a group, if it is another")] = ""
     before: Annotated[str, doc("only for z/VM levels before this one")] = ""
-    fallback: Annotated[RoleValue | None, doc("if this gives no value")] = msgspec.field(
+    fallback: Annotated["RoleValue | None", doc("if this gives no value")] = msgspec.field(
         default=None, name="else"
     )
 

@@ -4,8 +4,6 @@ There is one file per rule, named after its id in lower case; copy `rules/_skele
 rule with the id of a built-in one replaces it.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Collection, Iterator
@@ -16,7 +14,7 @@ from typing import Annotated
 from msgspec import Meta, field
 from msgspec.structs import asdict
 
-from zlens.catalog import layouts
+from zlens.catalog import layouts, measures, roles, session_columns
 from zlens.errors import CatalogError
 from zlens.schema import document, structs
 from zlens.schema.facts import FACTS
@@ -73,6 +71,9 @@ OPTIONAL = {
     "holds": "true if an additional condition is met",
     "threshold": "the threshold of the row, if it differs by row",
 }
+
+#: Columns of tables that are not measures but that rules may need.
+OTHER_TABLES = {"inventory": frozenset(column.name for column in session_columns.INVENTORY)}
 
 _ID = re.compile(r"[A-Z][A-Z0-9]*-[A-Z0-9]+")
 _Number = Annotated[float, Meta(ge=-1e15, le=1e15, title="a number")]
@@ -254,6 +255,22 @@ def read(path: Path, *, own: bool = False) -> Rule:
     for key, message, expected in _faults(rule):
         raise problem.general_error(message, _SEE, expected, key)
     return rule
+
+
+def missing_columns(rule: Rule) -> list[str]:
+    """Return the columns that a rule needs and that no measure or role has."""
+    return [name for name in rule.needs if not _is_column(name)]
+
+
+@cache
+def _is_column(name: str) -> bool:
+    table, _, column = name.rpartition(".")
+    if table.startswith("role."):
+        entity = table.removeprefix("role.")
+        return entity in roles.entities() and column in roles.entity(entity).roles
+    if table in OTHER_TABLES:
+        return column in OTHER_TABLES[table]
+    return table in measures.measure_names() and measures.load_measure(table).column(column) is not None
 
 
 def wrong_columns(rule: Rule, columns: Collection[str]) -> tuple[str, str] | None:

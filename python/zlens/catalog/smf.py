@@ -4,8 +4,6 @@ The facts are the files of `smf/counters` and `smf/sections`, one per record typ
 `types.toml` with the names of all others. The counter sets are in `facts/machines`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path

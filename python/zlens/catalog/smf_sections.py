@@ -6,8 +6,6 @@ The facts are the files of `smf/sections`, one per record type or, such as 74-1,
 triplet covers.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache

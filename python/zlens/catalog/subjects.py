@@ -4,8 +4,6 @@ There is one file of `subjects/` per measure; copy `_skeleton.toml` to add one. 
 keys. Units and texts are those of the measure's columns.
 """
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from typing import Annotated, Any

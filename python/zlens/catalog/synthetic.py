@@ -1,7 +1,5 @@
 """Synthetic systems: those in demo files that zlens writes, and those of simulated machines."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Annotated, ClassVar
 

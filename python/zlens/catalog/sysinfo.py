@@ -1,7 +1,5 @@
 """Lines of /proc/sysinfo and lscpu (`linux/sysinfo.toml`)."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar
 
 from msgspec import Meta

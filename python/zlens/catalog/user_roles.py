@@ -6,8 +6,6 @@ the catalog or of a pack. The user's bindings take precedence; the catalog still
 without these fields.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache

@@ -1,7 +1,5 @@
 """Reports of z/OS texts about processors and hardware instrumentation (`zos/texts.toml`)."""
 
-from __future__ import annotations
-
 from functools import cached_property
 from typing import Annotated, ClassVar, Literal
 

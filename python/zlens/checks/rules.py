@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from functools import cache
 
-from zlens.catalog import causes, caveats, measures, roles, rules, session_columns
-from zlens.catalog.rules import Rule
+from zlens.catalog import causes, caveats, measures, rules
+from zlens.catalog.rules import Rule, missing_columns
 from zlens.checks.records import CatalogIssue
 from zlens.errors import CatalogError
-
-#: Columns of tables that are not measures but that rules may need.
-OTHER_TABLES = {"inventory": frozenset(column.name for column in session_columns.INVENTORY)}
 
 #: Key, problem, fix.
 _Problems = Iterator[tuple[str, str, str]]
@@ -30,22 +26,6 @@ def check(*folders: str | os.PathLike[str]) -> list[str]:
         for key, problem, cure in _rule(rule, loaded)
     ]
     return problems + causes.check(loaded) + caveats.check()
-
-
-def missing_columns(rule: Rule) -> list[str]:
-    """Return the columns that a rule needs and that no measure or role has."""
-    return [name for name in rule.needs if not _is_column(name)]
-
-
-@cache
-def _is_column(name: str) -> bool:
-    table, _, column = name.rpartition(".")
-    if table.startswith("role."):
-        entity = table.removeprefix("role.")
-        return entity in roles.entities() and column in roles.entity(entity).roles
-    if table in OTHER_TABLES:
-        return column in OTHER_TABLES[table]
-    return table in measures.measure_names() and measures.load_measure(table).column(column) is not None
 
 
 def _rule(rule: Rule, rules_by_id: dict[str, Rule]) -> _Problems:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 from keyword import iskeyword
 from typing import Any, NoReturn
@@ -118,19 +118,19 @@ def add_action(
     command.set_defaults(act=act)
 
 
-def build(*, configured: bool = False) -> argparse.ArgumentParser:
-    """Build the parser of the program; a parsed command line has `run`.
+def build(names: Iterable[str] = COMMANDS, *, configured: bool = False) -> argparse.ArgumentParser:
+    """Build the parser of the program, with all commands or only these; a parsed command line has `run`.
 
-    With `configured`, add the arguments of all commands now, not only when a command is parsed.
+    With `configured`, add the arguments of these commands now, not only when one is parsed.
     """
     parser = CommandParser(
         prog="zlens", description=_DESCRIPTION, epilog=_EPILOG, formatter_class=Formatter, allow_abbrev=False
     )
     parser.add_argument("--version", action=_Print, text=_version, help="show the version and exit")
     commands = parser.add_subparsers(metavar="COMMAND", dest="command", required=True)
-    for name, summary in COMMANDS.items():
+    for name in names:
         command = commands.add_parser(
-            name, help=summary, formatter_class=Formatter, allow_abbrev=False, add_help=False
+            name, help=COMMANDS[name], formatter_class=Formatter, allow_abbrev=False, add_help=False
         )
         command.add_argument(
             "-h", "--help", action=_Print, text=_help, help="show this help message and exit"

@@ -14,6 +14,8 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from zlens import catalog
 from zlens.catalog import user_roles
 from zlens.schema.cache import Cache
@@ -44,7 +46,7 @@ class CompileCache:
         """Return the entry for this key; None if there is none."""
         body = self._cache.read(self._depends(depends))
         try:
-            return json.loads(body) if body is not None else None
+            return msgspec.json.decode(body) if body is not None else None
         except (ValueError, RecursionError):
             return None
 

@@ -1,7 +1,5 @@
 """Grafana dashboards as defined in `facts/exposition/dashboards.toml`."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 

@@ -13,8 +13,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from zlens.catalog import expressions, measures
-from zlens.catalog.rules import CLASSES, Rule, load, wrong_columns
-from zlens.checks.rules import OTHER_TABLES, missing_columns
+from zlens.catalog.rules import CLASSES, OTHER_TABLES, Rule, load, missing_columns, wrong_columns
 from zlens.engine.cancellation import report_progress
 from zlens.errors import CatalogError, QueryError
 from zlens.findings import baseline

@@ -11,8 +11,6 @@
 partitions, or of all without `partitions`.
 """
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from msgspec import Meta, field

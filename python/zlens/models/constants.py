@@ -4,8 +4,6 @@ settle it.
 They are parameters of scenarios; measured reports never use them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar

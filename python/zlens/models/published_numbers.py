@@ -1,7 +1,5 @@
 """Published numbers that model rules use, each with its source (facts/models/published.toml)."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar
 
 from msgspec import Meta

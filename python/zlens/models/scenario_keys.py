@@ -3,8 +3,6 @@
 Tables are named by file and table: `shares.user`. The table `scenario` has the keys of the scenario itself.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Annotated, Any, Literal, cast
@@ -77,7 +75,7 @@ class KeyKind(FactTable, frozen=True, kw_only=True):
     max: Annotated[_Limit, Meta(description="the largest value, length or number of entries")] = None
     word: Annotated[str, Meta(description="a word allowed instead of a number")] = ""
     of: Annotated[
-        str | tuple[str | KeyKind, ...] | KeyKind,
+        "str | tuple[str | KeyKind, ...] | KeyKind",
         Meta(description="words of a choice, table of an entry, or what a list, map or tuple consists of"),
     ] = ""
     what: Annotated[str, Meta(description="a tuple in words")] = ""

@@ -5,8 +5,6 @@ applies at any offset. Other fields are unknown unless a rule of `page_words.tom
 field is never differenced.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Annotated, ClassVar
 

@@ -1,7 +1,5 @@
 """Columns of the tables of answers, which are facts: facts/answers has a file for each model."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from functools import cache
 from operator import attrgetter

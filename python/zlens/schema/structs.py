@@ -4,8 +4,6 @@ msgspec converts the values. If that fails, this module searches for the first i
 file and line. `Meta` of a type has the help of a key as its description and the allowed values as its title.
 """
 
-from __future__ import annotations
-
 import re
 import threading
 from collections.abc import Iterable, Mapping
@@ -28,6 +26,8 @@ T = TypeVar("T")
 _CONVERTING = threading.RLock()
 #: Control characters, without the ends of lines and tabs.
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+#: What a TOML text contains if one of its values has a control character: that character, or an escape.
+_CONTROL_IN_TOML = re.compile(rf"{_CONTROL.pattern}|\\[befuxU]")
 Prose = Annotated[str, Meta(pattern=r"\S", title="a text")]
 #: Values of columns.
 Int64 = Annotated[int, Meta(ge=1 - 2**63, le=2**63 - 1)]
@@ -42,7 +42,11 @@ def doc(text: str) -> Meta:
 
 
 class FactTable(Struct, frozen=True, forbid_unknown_fields=True):
-    """A table of a file of facts."""
+    """A table of a file of facts.
+
+    Its module does not postpone annotations: msgspec would compile the text of each when a command reads such
+    a file.
+    """
 
 
 class SourcedTable(FactTable, frozen=True, kw_only=True):
@@ -98,7 +102,7 @@ def parse(text: str, file: str, table: type[T], root: str = "the file", *, print
     """Return the contents of a text of facts; `printed`: its texts must not act on a terminal."""
     values, problem = document.parse_toml(text, file), DocumentErrors(file, root=root, text=text)
     if printed:
-        refuse_controls(values, problem)
+        refuse_controls(text, values, problem)
     return convert(values, table, problem)
 
 
@@ -116,17 +120,22 @@ def attributes(value: object, *names: str) -> dict[str, Any]:
     return {name: getattr(value, name) for name in names}
 
 
-def refuse_controls(values: Any, problem: DocumentErrors, location: str = "") -> None:
-    """Raise CatalogError if a text that will be printed has control characters, which change a terminal."""
+def refuse_controls(text: str, values: Mapping[str, Any], problem: DocumentErrors) -> None:
+    """Raise CatalogError if a value of a text has control characters, which change a terminal."""
+    if _CONTROL_IN_TOML.search(text):
+        _refuse_controls(values, problem)
+
+
+def _refuse_controls(values: Any, problem: DocumentErrors, location: str = "") -> None:
     if isinstance(values, str) and _CONTROL.search(values):
         raise problem.value(location, values, "a text without control characters")
     if isinstance(values, dict):
         for name, value in values.items():
-            refuse_controls(name, problem, location)
-            refuse_controls(value, problem, f"{location}.{name}" if location else name)
+            _refuse_controls(name, problem, location)
+            _refuse_controls(value, problem, f"{location}.{name}" if location else name)
     elif isinstance(values, list):
         for number, value in enumerate(values, 1):
-            refuse_controls(value, problem, f"{location}[{number}]")
+            _refuse_controls(value, problem, f"{location}[{number}]")
 
 
 def json_schema(table: type) -> dict[str, Any]:

@@ -4,8 +4,6 @@ Libraries name a code of facts/wording.toml and its arguments; the command line,
 have their own wording of it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Annotated, ClassVar
 

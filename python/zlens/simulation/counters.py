@@ -5,8 +5,6 @@ name of a counter identifies the L1 cache, and whether the line came by interven
 here names stay 0.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from typing import Annotated, Any, ClassVar

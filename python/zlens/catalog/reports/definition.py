@@ -5,8 +5,6 @@ that show the results of the query, and kinds of row (means, totals, interval ro
 schema of the files; `_skeleton.toml` explains every key to authors. This module reads no measurements.
 """
 
-from __future__ import annotations
-
 import difflib
 import re
 from collections.abc import Iterable, Sequence
@@ -202,7 +200,7 @@ def with_peaks(rows: Sequence[RowKind], peak: str | None) -> tuple[RowKind, ...]
     return (*rows[:first], RowKind(kind="peak", label=PEAK, query=rows[first].query), *rows[first:])
 
 
-def with_intervals(table: ReportTable, *, blank: bool = False) -> ReportTable:
+def with_intervals(table: "ReportTable", *, blank: bool = False) -> "ReportTable":
     """Return a table with rows of intervals, if it can have them and has none.
 
     blank   whether a blank line separates the rows of several subjects

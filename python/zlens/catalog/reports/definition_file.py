@@ -45,7 +45,7 @@ def read(text: str, file: str, stem: str, folder: Path = FOLDER) -> ReportDefini
     """Return the definition in the text of its file; CatalogError if it is invalid."""
     problem = DocumentErrors(file, root="the report", text=text)
     values = document.parse_toml(text, file)
-    structs.refuse_controls(values, problem)
+    structs.refuse_controls(text, values, problem)
     report = structs.convert(values, ReportFile, problem)
     if not report.tables:
         raise problem.general_error("the report has no table", "add [[tables]]")

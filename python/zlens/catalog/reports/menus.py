@@ -1,7 +1,5 @@
 """Menus of the classic reports: a menu's number or name lists groups of reports."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar
 
 from msgspec import field

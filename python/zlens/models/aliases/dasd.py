@@ -5,8 +5,6 @@ whose published rows obey the identities to the printed digits; Erlang's formula
 several exposures (models/queueing/queues.py); facts/models/dasd_bursts.toml for measured queues.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Annotated, Literal
 

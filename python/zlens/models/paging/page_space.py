@@ -4,8 +4,6 @@ Space: IBM, z/VM 6.3 Performance Report, Performance Considerations (630con), wh
 Planning and Administration. I/O: utilization law; a page is 4 KB.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Annotated, ClassVar
 

@@ -1,7 +1,5 @@
 """Logical cores and processors that a release of z/VM supports in a partition, and their numbers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Annotated, ClassVar
 

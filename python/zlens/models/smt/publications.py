@@ -1,7 +1,5 @@
 """What is published of multithreading (facts/models/smt_published.toml)."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar
 
 from msgspec import Meta, field

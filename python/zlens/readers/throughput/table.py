@@ -5,8 +5,6 @@ the intervals of systems. Headings are matched with the names in facts/throughpu
 the columns. A bad line is an error, because users can correct their own file.
 """
 
-from __future__ import annotations
-
 import csv
 import datetime as dt
 import itertools
