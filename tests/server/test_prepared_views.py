@@ -86,7 +86,7 @@ def test_prepared_views_equal_direct_answers(
     assert cli.main(["lake", "prepare", str(lake_path), "--system", "ZLSIM"]) == 0
 
 
-def test_plans_do_not_wait_for_tables_not_kept(lake_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_plans_open_only_cached_tables(lake_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with zlens.open(lake_path) as session:
         session._core.keeps_tables = True
         store = session._core.engine.store

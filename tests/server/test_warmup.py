@@ -129,22 +129,22 @@ def test_warmup_computes_first_findings(place, monkeypatch):
 
 
 def test_warmup_computes_overview(place, monkeypatch):
-    store, made = place.session.engine.store, []
+    store, created = place.session.engine.store, []
     real = store._create
 
     def count(step):
-        made.append(step.table)
+        created.append(step.table)
         real(step)
 
     monkeypatch.setattr(store, "_create", count)
     warming = Warmup(place)
     warming.wait(PATIENCE_S)
-    monkeypatch.setattr(store, "_create", lambda step: pytest.fail(f"{step.table} was not made"))
+    monkeypatch.setattr(store, "_create", lambda step: pytest.fail(f"{step.table} was not created"))
     for table, shown in SHOWN.items():
         columns = shown or [column.name for column in load_measure(table).columns]
         selected = ", ".join(columns)
         place.session.sql(f"SELECT {selected} FROM {place.materialized_table(table, columns)}").first(1)
-        assert made.count(table) == 1, table
+        assert created.count(table) == 1, table
 
 
 def test_warmup_computes_timeline_before_findings(place, monkeypatch):
@@ -171,7 +171,7 @@ def test_first_query_materializes_announced_columns(place, monkeypatch, table, f
     planned = place.session.queries.materialize({table: place.columns_to_keep(table, [later])})
     assert ask(first)
     monkeypatch.setattr(
-        place.session.engine.store, "_create", lambda step: pytest.fail(f"{step.table} was made again")
+        place.session.engine.store, "_create", lambda step: pytest.fail(f"{step.table} was computed again")
     )
     assert ask(later)
     assert [*planned] == [table]
