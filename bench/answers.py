@@ -32,7 +32,7 @@ PAGE = bench.ROOT / "docs" / "speed.md"
 BEGIN, END = "<!-- answers -->", "<!-- /answers -->"
 LISTED, FOLDER = "report --list", "folder"
 #: Bounds as multiples of B; SECOND_QUESTION is in seconds.
-SQL, REPORT, REPORT_OF_FOLDER, FINDINGS, INFO, HELP, DEMO = 2, 3, 4, 5, 2, 0.5, 20
+SQL, REPORT, REPORT_OF_FOLDER, FINDINGS, INFO, HELP, DEMO = 2, 3, 4, 5, 2, 0.5, 15
 PROBLEMS, COMPARE, LIST = 3, 5, 3
 SECOND_QUESTION = 0.020
 #: Commands between two measurements of B, because the speed of a machine varies.

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import monwrite_samples
+import pyarrow as pa
 import pytest
 
 import zlens
@@ -293,6 +294,34 @@ def test_negative_length_of_intervals_is_ignored(tmp_path: Path) -> None:
         [(count,)] = session.sql("select count(*) from d0r2").rows
         assert count == monwrite_samples.CPUS * monwrite_samples.INTERVALS
         assert session.sql("select * from load").rows == intact
+
+
+#: Numbers that a damaged field may have.
+EXTREMES = (b"\0" * 4, b"\xff" * 4, b"\x80\0\0\0", b"\x7f\xff\xff\xff", b"\xff" * 8, b"\x7f" + b"\xff" * 7)
+
+
+def test_extreme_number_in_any_field_is_read(good: Path) -> None:
+    """A number of the configuration, of an interval end or of a sample raises only zlens' exceptions."""
+    intact = good.read_bytes()
+    cases = []
+    for domain, number in ((1, 4), (1, 9), (1, 11), (5, 2), (0, 2)):
+        start = monwrite_samples.places(good, domain, number)[-1]
+        length = int.from_bytes(intact[start : start + 2])
+        cases += [(start + at, extreme) for at in range(2, length, 2) for extreme in EXTREMES]
+    for at, extreme in draws(43).sample(cases, iterations(len(cases), 30)):
+        good.write_bytes(intact[:at] + extreme + intact[at + len(extreme) :])
+        try:
+            with zlens.open(good) as session:
+                core = session._core
+                for source in core.sources:
+                    assert source.info()
+                    for part in source.tables.get("d0r2") or []:
+                        assert pa.table(part.stream(["interval_end", "seconds", "flag"])).num_rows
+                assert all(
+                    problem.offset is None or problem.offset <= len(intact) for problem in core.problems
+                )
+        except InputError:
+            pass
 
 
 # Damaged XML ------------------------------------------------------------------------------------

@@ -48,7 +48,7 @@ _ARITHMETIC = frozenset({"+", "-", "*", "/"})
 #: Functions whose result is a floating-point number, and those whose result has the type of arguments.
 _FLOATS = frozenset({"abs", "round", "floor", "sqrt", "elapsed", "avg"})
 _LIKE_PARTS = frozenset({"coalesce", "case", "greatest", "least", "nullif", "sum", "total", "min", "max"})
-#: How tightly operators bind, and whether a chain of equal ones needs no parentheses.
+#: How tightly operators bind; a chain of operators that bind alike is computed from the left.
 _PRECEDENCE = {"OR": 1, "AND": 2, "+": 4, "-": 4, "*": 5, "/": 5}
 _COMPARISONS = {"=": "=", "!=": "<>", "<>": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 

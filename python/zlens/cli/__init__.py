@@ -66,9 +66,10 @@ def _main(argv: Sequence[str] | None) -> int:
             if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
                 signal.signal(signal.SIGINT, _interrupted)
         try:
-            # A parser takes a millisecond to build: without one for each of the other commands.
-            named = [word for word in (sys.argv[1:] if argv is None else argv)[:1] if word in COMMANDS]
-            arguments = build(named or COMMANDS).parse_args(argv)
+            words = sys.argv[1:] if argv is None else argv
+            # The parser of each command takes a millisecond to build, so only that of a named one is built.
+            commands = words[:1] if words and words[0] in COMMANDS else COMMANDS
+            arguments = build(commands).parse_args(argv)
             if any("output" in vars(part) for part in getattr(arguments, "parts", [arguments])):
                 from zlens.cli import output
 
