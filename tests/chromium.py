@@ -12,7 +12,16 @@ from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, WebError, expect
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Page,
+    Request,
+    Response,
+    WebError,
+    expect,
+)
 
 CHROMIUM = next(
     (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))),
@@ -107,14 +116,22 @@ def unharmed(context: BrowserContext, address: str) -> Iterator[None]:
         if parts.scheme in ("http", "https") and parts.netloc != urlsplit(address).netloc:
             wrong.append(f"asked elsewhere: {request.url}")
 
+    def responded(response: Response) -> None:
+        # Without its request, the browser's message about an error of the server does not help.
+        if response.status >= 500:
+            request = response.request
+            wrong.append(f"{response.status}: {request.method} {request.url} {request.post_data or ''}")
+
     context.on("weberror", failed)
     context.on("console", spoke)
+    context.on("response", responded)
     context.on("request", check_request)
     try:
         yield
     finally:
         context.remove_listener("weberror", failed)
         context.remove_listener("console", spoke)
+        context.remove_listener("response", responded)
         context.remove_listener("request", check_request)
     assert not wrong, wrong
 

@@ -120,9 +120,10 @@ class LineageGraph:
                         for reference in measure_formulas.references(column)
                     )
                     below = sql_tree.path_sources(parsed, [*paths], self.nodes.columns) if paths else {}
-            self._below[key] = {}
+            reads: Reads = {}
             for read_name, columns in below.items():
-                _add(self._below[key], {nodes.plain(read_name): columns})
+                _add(reads, {nodes.plain(read_name): columns})
+            self._below[key] = reads
         return self._below[key]
 
     def _raw_of(self, node: str, requested: Collection[str]) -> tuple[Reads, Reads]:

@@ -22,11 +22,13 @@ class SqlParser:
 
     def parse(self, sql: str) -> str:
         """Return the tree of a statement as JSON."""
-        if sql not in _TREES:
+        # Other threads may clear the cache at any time.
+        tree = _TREES.get(sql)
+        if tree is None:
             if len(_TREES) >= _MOST_TREES:
                 _TREES.clear()
-            _TREES[sql] = self._select("SELECT json_serialize_sql(?)", sql)
-        return _TREES[sql]
+            tree = _TREES[sql] = self._select("SELECT json_serialize_sql(?)", sql)
+        return tree
 
     def render(self, tree: Tree) -> str:
         """Return the SQL text of a tree."""

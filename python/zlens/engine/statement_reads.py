@@ -47,14 +47,17 @@ class StatementReader:
 
     def parse(self, query: str) -> Statement:
         """Return a parsed statement, from the cache if it is recent; QueryError if it may not run."""
-        if query not in self._statements:
+        # Other threads may clear the cache at any time.
+        statement = self._statements.get(query)
+        if statement is None:
             if len(self._statements) >= _STATEMENTS:
                 self._statements.clear()
             try:
-                self._statements[query] = parse(self._cursor(), query, self.cache, self._is_table)
+                statement = parse(self._cursor(), query, self.cache, self._is_table)
             except Error as error:
                 raise query_error(error) from None
-        return self._statements[query]
+            self._statements[query] = statement
+        return statement
 
     def _is_table(self, name: str) -> bool:
         return self._is_derived(name) or self.schema.column_names(name) is not None
@@ -107,11 +110,12 @@ class StatementReader:
                 name: columns.intersection(self.schema.column_names(name) or ()) for name in named
             }
         else:
-            if statement.text not in self._planned:
+            planned = self._planned.get(statement.text)
+            if planned is None:
                 if len(self._planned) >= _STATEMENTS:
                     self._planned.clear()
-                self._planned[statement.text] = self._planned_reads(statement, named)
-            reads = self._planned[statement.text]
+                planned = self._planned[statement.text] = self._planned_reads(statement, named)
+            reads = planned
         return TableReads(reads, statement.survey.kinds)
 
     def columns_named(self, statement: Statement) -> set[str] | None:

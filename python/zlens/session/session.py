@@ -78,6 +78,7 @@ class CoreSession:
         progress: Progress | None = None,
     ) -> None:
         self.options = options or Options()
+        self._narrowed: dict[Options, CoreSession] = {}
         self.sources, self._found = open_inputs([os.fspath(name) for name in inputs], self.options, progress)
         if self.throughput is not None:
             from zlens.session.throughput_join import check_systems
@@ -85,9 +86,6 @@ class CoreSession:
             check_systems(self.throughput, self.systems)
 
     _queries: Queries | None = None
-    _own_intervals: CoreSession | None = None
-    _ungrouped: CoreSession | None = None
-    _with_kept_days: CoreSession | None = None
     #: Precomputed rows of measures, by name; they are read instead of compiled.
     computed: Mapping[str, RawTable] = {}
     #: Whether it reads few intervals and each measure once, so that planning dominates its time.
@@ -107,7 +105,7 @@ class CoreSession:
         """Return a session over open sources, with precomputed rows of measures."""
         session = cls.__new__(cls)
         session.options, session.sources, session._found = options, sources, list(found)
-        session.computed = computed or {}
+        session.computed, session._narrowed = computed or {}, {}
         return session
 
     def __enter__(self) -> CoreSession:
@@ -121,28 +119,22 @@ class CoreSession:
         if self._queries is not None:
             self._queries.close()
             self._queries = None
-        for narrowed in (self._own_intervals, self._ungrouped, self._with_kept_days):
-            if narrowed is not None:
-                narrowed.close()
-        self._own_intervals = self._ungrouped = self._with_kept_days = None
+        while self._narrowed:
+            self._narrowed.popitem()[1].close()
 
     @property
     def without_buckets(self) -> CoreSession:
         """The same input and options without --every: means cover the recorded intervals."""
         if not self.options.every_s:
             return self
-        if self._own_intervals is None:
-            self._own_intervals = self.narrow(replace(self.options, every_s=None))
-        return self._own_intervals
+        return self._shared(replace(self.options, every_s=None))
 
     @property
     def without_groups(self) -> CoreSession:
         """The same input and options without --group: totals are over members, not over groups."""
         if not (self.options.group or self.options.group_lines):
             return self
-        if self._ungrouped is None:
-            self._ungrouped = self.narrow(replace(self.options, group=None, group_lines=None))
-        return self._ungrouped
+        return self._shared(replace(self.options, group=None, group_lines=None))
 
     @property
     def with_kept_days(self) -> CoreSession:
@@ -150,9 +142,11 @@ class CoreSession:
         is_grouped = self.options.group or self.options.group_lines
         if self.options.kept_days or not (is_grouped or any(self.kept_days.whole.values())):
             return self
-        if self._with_kept_days is None:
-            self._with_kept_days = self.narrow(replace(self.options, kept_days=True))
-        return self._with_kept_days
+        return self._shared(replace(self.options, kept_days=True))
+
+    def _shared(self, options: Options) -> CoreSession:
+        """Return the session with other options that all threads share; it is closed with this one."""
+        return self._narrowed.setdefault(options, self.narrow(options))
 
     def narrow(self, options: Options) -> Self:
         """Return a session over the same open inputs, with other systems and times."""

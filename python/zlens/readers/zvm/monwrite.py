@@ -339,7 +339,8 @@ class MonwriteSource:
             return self.full_decoder(group)
         key = (group.info.system, record)
         if key not in self._decoders:
-            self._decoders[key] = self.decode(group, self.plans(group, record))
+            # Threads share the decoder of the first one, because it has the problems that they find.
+            self._decoders.setdefault(key, self.decode(group, self.plans(group, record)))
         return self._decoders[key]
 
     def reset_evidence(self, group: MonitorSystem, planned: list[dict[str, Any]]) -> list[Reset]:
@@ -414,7 +415,8 @@ class MonwriteSource:
     def _decoding_problems(self, group: MonitorSystem) -> Iterator[Problem]:
         name = group.info.system
         full = self._full.get(name) if name in self._drained else None
-        decoders = [decoder for (system, _), decoder in self._decoders.items() if system == name]
+        # A copy, because other threads add decoders meanwhile.
+        decoders = [decoder for (system, _), decoder in [*self._decoders.items()] if system == name]
         decoders += [self._full[name]] if name in self._full else []
         seen: set[Problem] = set()
         for decoder in decoders:
@@ -438,7 +440,7 @@ class MonwriteSource:
         """Return the decoder of all tables of a system."""
         name = group.info.system
         if name not in self._full:
-            self._full[name] = self.decode(group, self.all_plans(group))
+            self._full.setdefault(name, self.decode(group, self.all_plans(group)))
         return self._full[name]
 
     def _drain(self, group: MonitorSystem) -> None:
