@@ -21,6 +21,7 @@ from zlens.engine.compressed_table import CompressedTable
 from zlens.engine.kept_tables import KeptTables
 from zlens.engine.table_store import TableStore
 from zlens.inputs.options import Options, TimeSpec
+from zlens.stores import rollup
 
 FEW = ["system", "source", "interval_end", "device", "rate"]
 OTHERS = ["system", "source", "interval_end", "device", "resp_s"]
@@ -221,6 +222,43 @@ def test_stored_files_are_limited(lake_path: Path, tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(kept_tables, "MOST_BYTES", 1 << 20)
     # A table whose file is removed at once is read in its session.
     assert rows(lake_path, [*FEW, "pend_s"]) == expected
+
+
+@pytest.mark.parametrize("raw", [False, True])
+def test_removed_data_leave_no_stored_table(lake_path: Path, tmp_path: Path, raw: bool) -> None:
+    """Not even of what the lake had before its last import: constants in an entry, rows in a file."""
+    rows(lake_path)
+    stored = tmp_path / "cache" / "zlens" / "tables"
+    before = {path.name for path in stored.rglob("*")}
+    assert len(before) > 2
+
+    def forget(dry_run: bool) -> None:
+        if raw:
+            lake.forget_raw(lake_path, 0, even_if_lost=["unmeasured"], dry_run=dry_run)
+        else:
+            lake.forget(lake_path, Options(systems=("ZLSIM",)), dry_run=dry_run)
+
+    if raw:
+        rollup(lake_path)
+    forget(dry_run=True)
+    assert {path.name for path in stored.rglob("*")} == before
+    forget(dry_run=False)
+    assert not stored.exists()
+
+
+def test_folder_may_be_deleted_while_a_table_is_written(
+    lake_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = rows(lake_path, keep=False)
+    open_table = KeptTables._open
+
+    def open_and_delete(tables: KeptTables, cursor: Any, path: str) -> str:
+        database = open_table(tables, cursor, path)
+        kept_tables.remove_all()
+        return database
+
+    monkeypatch.setattr(KeptTables, "_open", open_and_delete)
+    assert rows(lake_path) == expected
 
 
 def test_measures_with_other_inputs_are_not_stored(lake_path: Path, demo_folder: Path) -> None:

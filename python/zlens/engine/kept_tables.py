@@ -145,13 +145,19 @@ def _publish(part: str, path: str) -> None:
     os.replace(part, path)
 
 
+def remove_all() -> None:
+    """Remove the tables of all lakes: some have rows that were removed from one of them."""
+    shutil.rmtree(CompileCache("tables", RELEASE).folder, ignore_errors=True)
+
+
 def _make_room(folder: str) -> None:
     """Remove the files not used for longest; also those that a killed process was writing."""
     files = []
-    for entry in os.scandir(folder):
-        with suppress(OSError):
-            status = entry.stat(follow_symlinks=False)
-            files.append((status.st_mtime, status.st_size, entry.path))
+    with suppress(OSError):
+        for entry in os.scandir(folder):
+            with suppress(OSError):
+                status = entry.stat(follow_symlinks=False)
+                files.append((status.st_mtime, status.st_size, entry.path))
     total = sum(size for _, size, _ in files)
     for _, size, path in sorted(files):
         if total <= MOST_BYTES:

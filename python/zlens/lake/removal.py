@@ -14,6 +14,7 @@ from functools import partial
 
 from msgspec import Struct, field
 
+from zlens.engine import kept_tables
 from zlens.errors import LakeError, QueryError
 from zlens.inputs.options import Options
 from zlens.inputs.source import Progress, SystemInfo
@@ -54,7 +55,10 @@ def forget(lake: str | os.PathLike[str], options: Options, *, dry_run: bool = Fa
             )
     full_disk_fix = "free space on the disk for a new manifest and what replaces the neighbors' rows"
     with lake_folder.translate_os_errors(folder, full_disk_fix):
-        return folder.retry_on_conflict(lambda: _forget(folder, options, dry_run))
+        removed = folder.retry_on_conflict(lambda: _forget(folder, options, dry_run))
+    if removed.gone and not dry_run:
+        kept_tables.remove_all()
+    return removed
 
 
 def _forget(lake: LakeFolder, options: Options, dry_run: bool) -> RemovalResult:
@@ -119,6 +123,7 @@ def forget_raw(
                 partial(_remove_raw, folder, before_us, system_names, selection)
             )
             if removed is not None:
+                kept_tables.remove_all()
                 return removed
             # Another process changed the lake after the check.
 
