@@ -108,3 +108,49 @@ def test_listing_with_its_records_counts_once(demo_folder: Path, tmp_path: Path)
     assert [source for source, *_ in printed] == ["listing-means", "zvm-monitor"]
     assert printed[0][2] == pytest.approx(printed[1][2], rel=1e-3)
     assert found == alone
+
+
+def test_machine_is_not_observed_twice_by_local_times(demo_folder: Path) -> None:
+    """The z/VM system of the machine is its observer, so SMF has no rows that the report could repeat."""
+    inputs = [demo_folder / name for name in (demo.MONWRITE_NAME, demo.SMF_NAME, demo.RMF_NAME)]
+    for measure in ("partition", "cec"):
+        query = f"SELECT DISTINCT system, source FROM {measure}"
+        assert counted(inputs, None, query) == [("ZLDEMO", "zvm-monitor")]
+        assert ("ZLZ1", "rmf-xml") in counted(inputs, "rmf-xml", query)
+        assert ("ZLZ1", "rmf-xml") in counted(inputs, ALL, query)
+
+
+def test_times_have_the_zone_of_their_source(inputs: list[Path], capsys: pytest.CaptureFixture[str]) -> None:
+    """The report has local times of an unknown zone, which do not change those of SMF in the same input."""
+    names = list(map(str, inputs))
+
+    def printed(*arguments: str) -> str:
+        cli.main(list(arguments))
+        return capsys.readouterr().out
+
+    # Both recorded the hour from 08:30.
+    assert printed("findings", *names).splitlines()[1:3] == [
+        "ZLZ1  rmf-xml  2010/03/09 08:30:00 to 09:30:00, 4 intervals",
+        "ZLZ1  smf  2010/03/09 08:30:00 to 09:30:00, 60 intervals",
+    ]
+    query = "SELECT system, source, first_time, last_time FROM system"
+    rows = [line.split("  ") for line in printed("sql", *names, "-q", query).splitlines()[2:]]
+    assert [[cell.strip() for cell in row if cell.strip()] for row in rows] == [
+        ["ZLZ1", "rmf-xml", "2010-03-09 08:30:00", "2010-03-09 09:30:00"],
+        ["ZLZ1", "smf", "2010-03-09 08:30:00+01:00", "2010-03-09 09:30:00+01:00"],
+    ]
+    # Without a source, times are those of SMF.
+    query = "SELECT system, min(interval_end) AS first FROM cpumf GROUP BY system"
+    assert "2010-03-09 08:31:00+01:00" in printed("sql", *names, "-q", query)
+    query = "SELECT [system] AS system, interval_end FROM cpumf ORDER BY 2 LIMIT 1"
+    assert "2010-03-09 07:31:00+00:00" in printed("sql", *names, "-q", query)
+    query = "SELECT system, [source] AS source, interval_end FROM cpumf ORDER BY 3 LIMIT 1"
+    assert "2010-03-09 08:31:00+01:00" in printed("sql", *names, "-q", query)
+    report = printed("report", "workload", *names)
+    alone = printed("report", "workload", names[0])
+    span = r"^From 2010/03/09 08:30:00 .*\nTo   2010/03/09 09:30:00 .*\nFor   3600 Secs"
+    assert re.search(span, report, re.M)
+    assert re.search(span, alone, re.M)
+    assert "Times are local to the system (UTC+01:00). Those of rmf-xml are of an unknown zone" in report
+    assert "Times are local to the system (UTC+01:00).\n" in alone
+    assert "Times are from the source, local to a zone" in printed("report", "rmfcpu", names[1])

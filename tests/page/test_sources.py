@@ -49,6 +49,25 @@ def test_one_source_is_shown_and_other_selectable(context: BrowserContext, demo_
         expect(page.get_by_label("Source", exact=True)).to_have_count(0)
 
 
+@pytest.mark.long
+def test_unknown_zone_of_a_source_does_not_change_others(context: BrowserContext, demo_folder: Path):
+    """RMF's XML has local times without a zone: its hour is not an hour after that of SMF."""
+    names = [str(demo_folder / name) for name in (demo.SMF_NAME, demo.RMF_NAME)]
+    page = context.new_page()
+    with served(*names) as address:
+        page.goto(f"{address}/#/machine?system=ZLZ1")
+        ready(page, "machine")
+        window, about = page.get_by_test_id("window"), page.locator(".about")
+        expect(window).to_contain_text("2010-03-09 08:30:00 to 2010-03-09 09:30:00 (60 min)")
+        expect(about).to_contain_text("UTC+01:00")
+        # SMF recorded minutes; the four quarters of the report are not among them.
+        expect(page.get_by_text("of 60")).to_be_visible()
+        page.get_by_label("Source", exact=True).select_option("rmf-xml")
+        expect(about).to_contain_text("local time, time zone unknown")
+        expect(window).to_contain_text("2010-03-09 08:30:00 to 2010-03-09 09:30:00 (60 min)")
+        expect(page.get_by_text("of 4")).to_be_visible()
+
+
 RMF = sample("rmf")
 
 
@@ -66,7 +85,8 @@ def test_findings_of_two_sources_are_separate(context: BrowserContext):
         expect(page.locator("article dl")).to_contain_text("RPRT, partition KVMOCP2 IFL, rmf3-xml")
         page.goto(f"{address}/#/overview")
         ready(page, "overview")
-        expect(page.locator('[data-testid="happened"]')).to_contain_text("2022-04-11 15:00:00 to 15:30:00")
+        # The report prints these times; only the other source has a zone.
+        expect(page.locator('[data-testid="happened"]')).to_contain_text("2022-04-11 19:00:00 to 19:30:00")
 
 
 @needs(RMF)

@@ -53,4 +53,4 @@ def _origin(arguments: argparse.Namespace) -> str:
     with inputs.open_session(arguments.inputs) as (session, progress):
         progress.close()
         origin = find_origin(session, arguments.names[0], arguments.system, at, subject)
-        return format_origin(origin, lambda time: session.display(time, origin.system))
+        return format_origin(origin, lambda time: session.display(time, origin.system, origin.source))

@@ -125,12 +125,12 @@ def _spans(session: CoreSession, systems: dict[str, SystemRun]) -> None:
         "SELECT system, source, min(interval_end), max(interval_end), count(*), "
         "arg_min(seconds, interval_end) FROM interval WHERE flag IS NULL GROUP BY system, source"
     ).rows
-    for system, _, first, last, count, seconds in rows:
+    for system, source, first, last, count, seconds in rows:
         run = systems.get(system)
         if run is None or first is None or count <= run.intervals:
             continue
         start = first - dt.timedelta(seconds=seconds or 0)
-        run.first, run.last = session.display(start, system), session.display(last, system)
+        run.first, run.last = (session.display(time, system, source) for time in (start, last))
         run.intervals = count
 
 

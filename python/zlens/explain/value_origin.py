@@ -211,11 +211,13 @@ def _contains(session: CoreSession, row: dict[str, Any], at: TimeSpec) -> bool:
     end: dt.datetime | None = row["interval_end"]
     if end is None:
         return False
+    recorded_by = row["system"], row["source"]
     last_us = max(
-        (info.last_us or 0 for info in session.systems if info.system == row["system"]), default=None
+        (info.last_us or 0 for info in session.systems if (info.system, info.source) == recorded_by),
+        default=None,
     )
-    zone = session.zone(row["system"]) or dt.UTC
-    time = at.at_end(last_us, zone).utc(zone, session.display(end, row["system"]).date())
+    zone = session.zone(*recorded_by) or dt.UTC
+    time = at.at_end(last_us, zone).utc(zone, session.display(end, *recorded_by).date())
     seconds: float = row["seconds"] or 0.0
     return time == end or end - dt.timedelta(seconds=seconds) < time < end
 

@@ -79,8 +79,8 @@ def _inputs(session: CoreSession) -> Iterator[str]:
         'FROM "interval" GROUP BY ALL ORDER BY ALL'
     ).rows
     for system, data, count, start, end in spans:
-        name = replace_controls(system, "?")
-        yield f"{name}  {data}  {_span(session, system, start, end)}, {format_count(count, 'interval')}"
+        span = _span(session, (system, data), start, end)
+        yield f"{replace_controls(system, '?')}  {data}  {span}, {format_count(count, 'interval')}"
 
 
 def _blocks(rows: list[Finding]) -> list[list[Finding]]:
@@ -127,7 +127,7 @@ def _common(block: list[Finding], findings: FindingsResult) -> Iterator[str]:
     starts = [finding.first for finding in block if finding.first]
     ends = [finding.last for finding in block if finding.last]
     if starts and ends:
-        yield _span(findings.session, block[0].system or "", min(starts), max(ends))
+        yield _span(findings.session, _recorded_by(block[0]), min(starts), max(ends))
 
 
 def _subject(finding: Finding, findings: FindingsResult, *, limit: bool) -> str:
@@ -136,7 +136,7 @@ def _subject(finding: Finding, findings: FindingsResult, *, limit: bool) -> str:
     if finding.rule.compare == "exists" or not finding.worst:
         parts += [f"{finding.held:,} times"] if finding.held > 1 else []
     elif finding.tested > 1:
-        time = _clock(findings, finding.system or "", finding.worst, finding.last or finding.worst)
+        time = _clock(findings, _recorded_by(finding), finding.worst, finding.last or finding.worst)
         parts.append(f"in {finding.held:,} of {format_count(finding.tested, 'interval')}, worst at {time}")
     text = "; ".join(parts)
     return replace_controls(f"{finding.subject or 'all'}: {text}" if text else finding.subject, "?")
@@ -165,22 +165,29 @@ def _values(finding: Finding, *, limit: bool) -> list[str]:
 def _interval(finding: Finding, findings: FindingsResult) -> str:
     if finding.first is None or finding.last is None:
         return ""
-    system = finding.system or ""
-    span = _span(findings.session, system, finding.first, finding.last)
+    recorded_by = _recorded_by(finding)
+    span = _span(findings.session, recorded_by, finding.first, finding.last)
     if finding.rule.compare == "exists":
         return f"{span}, {finding.held:,} times" if finding.held > 1 else span
     if finding.tested == 1:
         return span
     text = f"{span}, in {finding.held:,} of {format_count(finding.tested, 'interval')}"
     if finding.worst is not None and finding.held > 1:
-        text += f", worst at {_clock(findings, system, finding.worst, finding.last)}"
+        text += f", worst at {_clock(findings, recorded_by, finding.worst, finding.last)}"
     return text
 
 
-def _span(session: CoreSession, system: str, start: datetime | None, end: datetime | None) -> str:
+def _recorded_by(finding: Finding) -> tuple[str, str | None]:
+    """Return the system and the source whose zone the times of a finding are shown in."""
+    return finding.system or "", finding.data
+
+
+def _span(
+    session: CoreSession, recorded_by: tuple[str, str | None], start: datetime | None, end: datetime | None
+) -> str:
     if start is None or end is None:
         return ""
-    first, last = session.display(start, system), session.display(end, system)
+    first, last = session.display(start, *recorded_by), session.display(end, *recorded_by)
     if end - start < timedelta(seconds=1):
         return f"{last:%Y/%m/%d %H:%M:%S}"
     if first.date() == last.date():
@@ -188,8 +195,10 @@ def _span(session: CoreSession, system: str, start: datetime | None, end: dateti
     return f"{first:%Y/%m/%d %H:%M} to {last:%Y/%m/%d %H:%M}"
 
 
-def _clock(findings: FindingsResult, system: str, time: datetime, last: datetime) -> str:
-    shown, end = findings.session.display(time, system), findings.session.display(last, system)
+def _clock(
+    findings: FindingsResult, recorded_by: tuple[str, str | None], time: datetime, last: datetime
+) -> str:
+    shown, end = (findings.session.display(each, *recorded_by) for each in (time, last))
     return f"{shown:%H:%M:%S}" if shown.date() == end.date() else f"{shown:%Y/%m/%d %H:%M:%S}"
 
 

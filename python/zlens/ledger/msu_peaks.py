@@ -86,9 +86,7 @@ def _months(session: CoreSession, rows: Sequence[PartitionMsu]) -> Iterator[_Mon
 
 
 def _local(session: CoreSession, system: str, time: float) -> dt.datetime:
-    # Of its sources, one may have local times of an unknown zone.
-    zoned = (info.source for info in session.systems if info.system == system and not info.local_time)
-    return session.display(dt.datetime.fromtimestamp(time, dt.UTC), system, next(zoned, None))
+    return session.display(dt.datetime.fromtimestamp(time, dt.UTC), system)
 
 
 def _hour_end(session: CoreSession, month: _Month, hour: int) -> str:

@@ -28,8 +28,9 @@ Show = Callable[[dt.datetime, Sequence[Any]], str]
 
 def time_formatter(session: CoreSession, columns: Sequence[str]) -> Show:
     """Return a function that formats times in the zone of the row's system, with its UTC offset."""
-    system_index = columns.index("system") if "system" in columns else None
-    unknown = {info.system for info in session.systems if info.local_time}
+    system_index, source_index = (
+        columns.index(name) if name in columns else None for name in ("system", "source")
+    )
     offsets = {info.utc_offset_s for info in session.systems}
     # Systems of one zone share one format.
     only = session.systems[0].system if len(offsets) == 1 and None not in offsets else None
@@ -38,10 +39,15 @@ def time_formatter(session: CoreSession, columns: Sequence[str]) -> Show:
 
     def show(time: dt.datetime, row: Sequence[Any]) -> str:
         system = only if system_index is None else row[system_index]
-        if system in unknown:
+        source = None if source_index is None else row[source_index]
+        # The user's query may name anything so.
+        if not isinstance(system, str):
+            return time.isoformat(" ")
+        recorded_by = system, source if isinstance(source, str) else None
+        if session.is_local(*recorded_by):
             # Local times of an unknown zone are shown as recorded.
             return time.replace(tzinfo=None).isoformat(" ")
-        return (session.display(time, system) if system else time).isoformat(" ")
+        return session.display(time, *recorded_by).isoformat(" ")
 
     return show
 

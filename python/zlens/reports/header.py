@@ -194,11 +194,16 @@ def time_zone_note(block: Block, session: CoreSession) -> str:
 
 
 def _zone(block: Block, session: CoreSession) -> str:
-    if any(system.get("local_time") is True for system in block.systems):
-        return "Times are from the source, local to a zone it does not name (option tz)."
+    recorded_by = [(str(system["system"]), str(system["source"])) for system in block.systems]
+    others = ", ".join(sorted({source for _, source in session.other_clocks.intersection(recorded_by)}))
+    if session.is_local(block.system):
+        text = "Times are from the source, local to a zone it does not name (option tz)."
+        return f"{text} Those of {others} are UTC." if others else text
     time = block.end or block.start
     offset = session.display(time, block.system).utcoffset() if time else None
-    if not offset:
-        return "Times are UTC."
-    sign = "-" if offset < timedelta(0) else "+"
-    return f"Times are local to the system (UTC{sign}{format_hours(int(abs(offset).total_seconds()))[:5]})."
+    text = "Times are UTC."
+    if offset:
+        sign = "-" if offset < timedelta(0) else "+"
+        hours = format_hours(int(abs(offset).total_seconds()))[:5]
+        text = f"Times are local to the system (UTC{sign}{hours})."
+    return f"{text} Those of {others} are of an unknown zone, taken as UTC (option tz)." if others else text

@@ -245,10 +245,12 @@ def _blocks(definition: ReportDefinition, session: CoreSession, results: _Result
     result = session.sql(f'SELECT {shown} FROM "system" ORDER BY "system"')
     # With --every, shown intervals are buckets that may end after the data; these are the recorded ones.
     spans = {
-        str(system): (cast("datetime | None", start), cast("datetime | None", end))
-        for system, start, end in session.sql(
-            'SELECT "system", min("interval_start"), max("interval_end") FROM "_interval" GROUP BY "system"'
+        (str(system), str(source)): (cast("datetime | None", start), cast("datetime | None", end))
+        for system, source, start, end in session.sql(
+            'SELECT "system", "source", min("interval_start"), max("interval_end") FROM "_interval" '
+            'GROUP BY "system", "source"'
         ).rows
+        if (system, source) not in session.other_clocks
     }
     blocks: dict[str, Block] = {}
     members: dict[object, object] = {}
@@ -259,7 +261,7 @@ def _blocks(definition: ReportDefinition, session: CoreSession, results: _Result
         name = str(members.get(system["system"]) or system.get(definition.block) or system["system"])
         block = blocks.setdefault(name, Block(name, [], None, None, []))
         block.systems.append(system)
-        start, end = spans.get(str(system["system"]), (None, None))
+        start, end = spans.get((str(system["system"]), str(system["source"])), (None, None))
         block.start = min((time for time in (block.start, start) if time), default=None)
         block.end = max((time for time in (block.end, end) if time), default=None)
     return blocks

@@ -255,7 +255,7 @@ class CoreSession:
     def display(self, time: dt.datetime, system: str, source: str | None = None) -> dt.datetime:
         """Return a time in the system's local zone; in UTC with the option, or if the zone is unknown.
 
-        The zone is that of a source of the system, of the first one if `source` is None.
+        The zone is that of a source of the system, of the one that is shown first if `source` is None.
         """
         zone = self.zone(system, source)
         return time if zone is None else time.astimezone(zone)
@@ -264,17 +264,46 @@ class CoreSession:
         """Return the zone in which `display` shows times of a system; None for an unknown system."""
         if self.options.utc:
             return dt.UTC
-        info = self._by_name.get(system) if source is None else self._by_source.get((system, source))
+        info = self._clock(system, source)
         return info.zone() if info else None
+
+    def is_local(self, system: str, source: str | None = None) -> bool:
+        """Return whether times of a system, as `display` shows them, are local to an unknown zone."""
+        info = self._clock(system, source)
+        return info is not None and info.local_time
+
+    def _clock(self, system: str, source: str | None) -> SystemInfo | None:
+        return (self._by_source.get((system, source)) if source else None) or self._by_name.get(system)
 
     @cached_property
     def _by_name(self) -> dict[str, SystemInfo]:
-        """First system of each name; cached, because reports look up thousands."""
-        return {info.system: info for info in reversed(self.systems)}
+        """The source of each system that is shown first; cached, because reports look up thousands."""
+        clocks = {(info.system, info.local_time) for info in self.systems}
+        if len(clocks) == len({system for system, _ in clocks}):
+            # Any source has the clock of its system, and which is shown first requires an inventory.
+            return {info.system: info for info in reversed(self.systems)}
+        several = self.sources_by_system
+        # Sources of different measures: one with a zone.
+        ordered = sorted(
+            self.systems_in_order, key=lambda info: info.system not in several and info.local_time
+        )
+        return {info.system: info for info in reversed(ordered)}
 
     @cached_property
     def _by_source(self) -> dict[tuple[str, str], SystemInfo]:
         return {(info.system, info.source): info for info in self.systems}
+
+    @cached_property
+    def other_clocks(self) -> frozenset[SystemSource]:
+        """Sources whose times cannot be compared with those of the source that is shown first of the system.
+
+        One of both has times that are local to an unknown zone, the other does not.
+        """
+        return frozenset(
+            (info.system, info.source)
+            for info in self.systems
+            if info.local_time != self._by_name[info.system].local_time
+        )
 
     # -- running -------------------------------------------------------------------------------------
 
@@ -623,6 +652,7 @@ def empty_session() -> CoreSession:
 
 def _span(session: CoreSession, info: SystemInfo) -> str:
     first, last = (
-        session.display(from_unix_us(info.intervals[index].end_us), info.system) for index in (0, -1)
+        session.display(from_unix_us(info.intervals[index].end_us), info.system, info.source)
+        for index in (0, -1)
     )
     return f"{first:%Y-%m-%d %H:%M} to {last:%Y-%m-%d %H:%M} ({info.system})"

@@ -103,8 +103,8 @@ def repeated_rows_sql(
     """Return the SQL condition for rows of a table that repeat another source, and the columns that it names.
 
     The table is a measure or its rollup; other tables have all their rows. Its rows are also a table ROWS. A
-    row repeats a source before its own if that one recorded its time and has rows at all. None if no row
-    does.
+    row repeats a source before its own if that one recorded its time and has rows at all, or if another
+    system's rows of the machine are shown instead. None if no row does.
 
     several  as returned by `sources_by_system`
     """
@@ -114,19 +114,27 @@ def repeated_rows_sql(
             measure, time = table.removesuffix(level), "bucket_end"
     if measure not in measures.measure_names() or not _of_one_source(measure):
         return None
+    observed = measures.load_measure(measure).column("observer") is not None
     tests = []
     for system, infos in several.items():
         filling = [info for info in infos if measure in filled.get((system, info.source), ())]
         for position, info in enumerate(filling):
-            times = [
-                f"{time} > {_time(span[0])} AND {time} <= {_time(span[1])} AND EXISTS (SELECT 1 FROM "
-                f"{quote(ROWS)} WHERE {_is(system, before.source)})"
-                for before in filling[:position]
-                if before.source != info.source and (span := _span(before, info)) is not None
-            ]
+            times = []
+            for before in filling[:position]:
+                span = _span(before, info)
+                if before.source == info.source or span is None:
+                    continue
+                shown = _is(system, before.source)
+                # Rows in UTC have one observer of a machine; local times are no times of its intervals.
+                if observed and info.local_time and info.machine and not before.local_time:
+                    others = f"machine = {literal(info.machine)} AND system <> {literal(system)}"
+                    shown += f" OR {others} AND {_within(time, _span(before, before) or span)}"
+                rows = f"SELECT 1 FROM {quote(ROWS)} WHERE {shown}"
+                times.append(f"{_within(time, span)} AND EXISTS ({rows})")
             if times:
                 tests.append(f"{_is(system, info.source)} AND ({' OR '.join(times)})")
-    return (f"coalesce({' OR '.join(tests)}, false)", {"system", "source", time}) if tests else None
+    named = {"system", "source", time, *(["machine"] if observed else [])}
+    return (f"coalesce({' OR '.join(tests)}, false)", named) if tests else None
 
 
 def _span(info: SystemInfo, other: SystemInfo) -> tuple[int, int] | None:
@@ -149,5 +157,5 @@ def _is(system: str, source: str) -> str:
     return f"system = {literal(system)} AND source = {literal(source)}"
 
 
-def _time(us: int) -> str:
-    return f"make_timestamptz({us})"
+def _within(time: str, span_us: tuple[int, int]) -> str:
+    return f"{time} > make_timestamptz({span_us[0]}) AND {time} <= make_timestamptz({span_us[1]})"

@@ -221,10 +221,16 @@ class Session {
     return { system: this.system, source: this.source };
   }
 
-  /** Start and end of the system, in seconds UTC. */
+  /** Whether shown times are local to an unknown zone, so that those of other sources are not comparable. */
+  get #local(): boolean {
+    return this.selected?.local_time ?? false;
+  }
+
+  /** Start and end of the system, in seconds UTC, by sources with comparable times. */
   get span(): [number, number] {
-    const starts = this.sources.map((start) => seconds(start.start)).filter((start) => start !== null);
-    const ends = this.sources.map((end) => seconds(end.end)).filter((end) => end !== null);
+    const sources = this.sources.filter((info) => info.local_time === this.#local);
+    const starts = sources.map((start) => seconds(start.start)).filter((start) => start !== null);
+    const ends = sources.map((end) => seconds(end.end)).filter((end) => end !== null);
     return [starts.length ? Math.min(...starts) : 0, ends.length ? Math.max(...ends) : 1];
   }
 
@@ -236,7 +242,7 @@ class Session {
 
   /** The system's UTC offset in seconds, east positive. */
   get offset(): number {
-    return this.offsetOf(this.system);
+    return this.#local ? 0 : this.offsetOf(this.system);
   }
 
   /** The UTC offset of a system in seconds, east positive. */
@@ -247,9 +253,7 @@ class Session {
 
   /** The time zone of the system's times; notes if inputs have only local times, or times without dates. */
   get zone(): string {
-    const known = this.sources.some((source) => source.local_time)
-      ? "local time, time zone unknown"
-      : zone(this.offset);
+    const known = this.#local ? "local time, time zone unknown" : zone(this.offset);
     return this.sources.some((source) => !source.dated) ? `${known}, date not known` : known;
   }
 
