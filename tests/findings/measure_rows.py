@@ -146,7 +146,7 @@ class Made:
     def keep(self, name: str, columns: Iterable[str]) -> str:
         return name
 
-    def display(self, time: datetime, system: str) -> datetime:
+    def display(self, time: datetime, system: str, source: str | None = None) -> datetime:
         return time.astimezone(UTC)
 
 

@@ -140,6 +140,7 @@ class FakeSession:
                 f'SELECT *, NULL::TIMESTAMPTZ AS gap_end FROM {own}.main."interval"'
             )
         self.offsets = {str(row["system"]): row.get("utc_offset_s") or 0 for row in tables.get("system", ())}
+        self.local = {str(row["system"]): row.get("local_time") for row in tables.get("system", ())}
 
     @property
     def queries(self) -> FakeSession:
@@ -189,7 +190,12 @@ class FakeSession:
     def without_groups(self) -> FakeSession:
         return self
 
-    def display(self, when: datetime, system: str) -> datetime:
+    other_clocks: frozenset[tuple[str, str]] = frozenset()
+
+    def is_local(self, system: str, source: str | None = None) -> bool:
+        return bool(self.local.get(system))
+
+    def display(self, when: datetime, system: str, source: str | None = None) -> datetime:
         if self.utc:
             return when.astimezone(UTC)
         return when.astimezone(timezone(timedelta(seconds=int(str(self.offsets.get(system, 0))))))

@@ -206,7 +206,7 @@ class Changing:
         self._replace = replace
         self.query_count = 0
 
-    def run_query(self, request: dict[str, Any]) -> WorkerResponse:
+    def run_query(self, request: dict[str, Any], data: object = None) -> WorkerResponse:
         self.query_count += 1
         self._replace()
         raise GoneError("the data changed")

@@ -7,13 +7,13 @@ maximum: the full width at half maximum.
 from __future__ import annotations
 
 import datetime as dt
-import json
 import statistics
 from collections import Counter
 from collections.abc import Sequence
 from itertools import chain
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -370,11 +370,10 @@ def _by_subject(
     """Return a statistic of the column of a group by subject, from one source."""
     request = _request(system, group, statistic, {**group.where, "source": source}, window)
     result = aggregate.answer(workspace, request)
-    index_by_name = {name: index for index, name in enumerate(result["columns"])}
-    value = index_by_name[f"{group.column}_{statistic}"]
+    value, *keys = map(result["columns"].index, (f"{group.column}_{statistic}", *group.by))
     return {
-        tuple(row[index_by_name[name]] for name in group.by): row[value]
-        for row in json.loads(result["rows"].text)
+        tuple([row[key] for key in keys]): row[value]
+        for row in msgspec.json.decode(result["rows"].text)
         if row[value] is not None
     }
 
