@@ -20,7 +20,7 @@ from zlens.server.sql_workers import MAX_WORKERS
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are bounded on Linux only")
 
-#: The engine runs each for minutes, some releases of it without checking for interrupts; or rejects it.
+#: The engine runs most of them for minutes, some without checking for interrupts, and rejects deep nesting.
 DEAF = {
     "a constant": "SELECT levenshtein(repeat('a', 200000), repeat('b', 200000))",
     "nesting": f"SELECT {'(' * 90_000}1{')' * 90_000}",

@@ -40,7 +40,7 @@ def time_formatter(session: CoreSession, columns: Sequence[str]) -> Show:
     def show(time: dt.datetime, row: Sequence[Any]) -> str:
         system = only if system_index is None else row[system_index]
         source = None if source_index is None else row[source_index]
-        # The user's query may name anything so.
+        # In a user's query, columns with these names may have any type.
         if not isinstance(system, str):
             return time.isoformat(" ")
         recorded_by = system, source if isinstance(source, str) else None

@@ -255,7 +255,7 @@ class CoreSession:
     def display(self, time: dt.datetime, system: str, source: str | None = None) -> dt.datetime:
         """Return a time in the system's local zone; in UTC with the option, or if the zone is unknown.
 
-        The zone is that of a source of the system, of the one that is shown first if `source` is None.
+        Without `source`, the zone is that of the source that is shown first.
         """
         zone = self.zone(system, source)
         return time if zone is None else time.astimezone(zone)

@@ -121,14 +121,14 @@ def repeated_rows_sql(
         for position, info in enumerate(filling):
             times = []
             for before in filling[:position]:
-                span = _span(before, info)
-                if before.source == info.source or span is None:
+                span, own_span = _span(before, info), _span(before, before)
+                if before.source == info.source or span is None or own_span is None:
                     continue
                 shown = _is(system, before.source)
                 # Rows in UTC have one observer of a machine; local times are no times of its intervals.
                 if observed and info.local_time and info.machine and not before.local_time:
                     others = f"machine = {literal(info.machine)} AND system <> {literal(system)}"
-                    shown += f" OR {others} AND {_within(time, _span(before, before) or span)}"
+                    shown += f" OR {others} AND {_within(time, own_span)}"
                 rows = f"SELECT 1 FROM {quote(ROWS)} WHERE {shown}"
                 times.append(f"{_within(time, span)} AND EXISTS ({rows})")
             if times:
