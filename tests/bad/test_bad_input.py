@@ -21,7 +21,7 @@ import pytest
 
 import zlens
 from iterations import draws, iterations
-from zlens import cli, demo
+from zlens import _native, cli, demo
 from zlens.errors import InputError
 
 
@@ -281,6 +281,35 @@ def test_any_damage_gives_rows_and_problems(tmp_path: Path) -> None:
             assert (session.sql("select max(online) from load").rows[0][0] or 0) <= monwrite_samples.CPUS, (
                 some
             )
+
+
+def test_end_with_wrong_time_keeps_samples_of_its_interval(tmp_path: Path) -> None:
+    """Samples belong to the end that follows them, whatever time it has: none is in an interval twice."""
+    chance = draws(43)
+    query = "select count(*), sum(busy_pct) from cpu group by interval_end order by interval_end"
+    with zlens.open(monwrite_samples.write(tmp_path / "intact")) as session:
+        intact = session.sql(query).rows
+    assert intact == [(monwrite_samples.CPUS, 204.0)] * (monwrite_samples.INTERVALS - 1)
+    for number in range(iterations(60, 8)):
+        path = monwrite_samples.write(tmp_path / f"moved-{number}")
+        # The first end only closes configuration records, and the last has no later samples to contradict it.
+        ends = monwrite_samples.places(path, 1, 11)[1:-1]
+        which = chance.randrange(len(ends))
+        moved_us = chance.choice([-1, 1]) * int(10 ** chance.uniform(2.5, 10))
+        late = moved_us > 60_000_000 - 100
+        end_us = monwrite_samples.START_US + which * 60_000_000
+        tod = _native.tod_from_unix_us(end_us + moved_us)
+        monwrite_samples.patch(path, ends[which] + 8, tod.to_bytes(8))
+        with zlens.open(path) as session:
+            rows = session.sql(query).rows
+            if which and 30_000_000 <= moved_us <= 60_000_000 - 100:
+                # An end in such a gap may be lost, and its samples with it.
+                assert rows == intact[1:], (which, moved_us)
+                assert {problem.kind for problem in session.problems} == {"gap"}
+                continue
+            assert rows == intact, (which, moved_us)
+            is_reported = [problem for problem in session.problems if problem.offset == ends[which]]
+            assert bool(is_reported) == (moved_us < 0 or late), (which, moved_us, session.problems)
 
 
 def test_negative_length_of_intervals_is_ignored(tmp_path: Path) -> None:

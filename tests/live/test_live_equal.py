@@ -22,7 +22,7 @@ from zlens.session.session import CoreSession
 def check(path: Path, ends: list[int], limits: RetentionLimits | None = None) -> None:
     live = Watcher([Pieces(path, ends)], limits=limits, findings=False)
     try:
-        play(live)
+        assert [error for step in play(live) for error in step.errors] == []
         with CoreSession([str(path)]) as recorded, live.session() as shown:
             assert differences(recorded, shown) == []
     finally:

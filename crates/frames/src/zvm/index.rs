@@ -12,7 +12,8 @@ use crate::source::{PAGE, WINDOW};
 /// initial set of configuration records).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IntervalEnd {
-    /// The time of day in its header.
+    /// The time of day in its header; that of its last sample if its header contradicts the samples before
+    /// and after it.
     pub tod: u64,
     /// Number of sample records since the one before it, those of domain 1 (configuration) not counted.
     pub records: u64,

@@ -8,6 +8,9 @@ use crate::problem::ProblemKind;
 use crate::source::PAGE;
 use crate::tod;
 
+/// The times of no record, to which those of records are added.
+const NO_TIMES: (u64, u64) = (u64::MAX, 0);
+
 /// Reason why the walk over a frame stopped.
 pub(crate) enum WalkEnd {
     /// The data of the frame end here.
@@ -28,7 +31,12 @@ pub(crate) struct RecordStats {
     counters: Vec<Counter>,
     /// Sample records outside domain 1 since the last interval end.
     samples: u64,
+    /// Earliest and latest plausible time of these, and of those of the last interval.
+    sampled: (u64, u64),
+    last_sampled: (u64, u64),
     ends: Vec<IntervalEnd>,
+    /// Ends whose time is that of their last sample: their number and the offset of the first.
+    moved_ends: Option<(u64, u64)>,
     /// Digests of the intervals, where they are asked for, and that of the interval walked now.
     pub(crate) digests: Option<(Vec<IntervalDigest>, IntervalDigest)>,
     /// Position of the last system configuration record.
@@ -45,7 +53,10 @@ impl RecordStats {
             map: TypeMap::new(),
             counters: Vec::new(),
             samples: 0,
+            sampled: NO_TIMES,
+            last_sampled: NO_TIMES,
             ends: Vec::new(),
+            moved_ends: None,
             digests: None,
             configuration: None,
             more_ends: None,
@@ -102,6 +113,10 @@ impl RecordStats {
                 }
                 if class == Class::Sample {
                     self.samples += run.count;
+                    if tod::is_plausible(run.earliest) {
+                        let (first, last) = self.sampled;
+                        self.sampled = (first.min(run.earliest), last.max(run.latest));
+                    }
                 }
             }
             if self.digests.is_some() {
@@ -193,6 +208,23 @@ impl RecordStats {
     #[cold]
     fn interval_end(&mut self, tod: u64, offset: u64) {
         let records = std::mem::take(&mut self.samples);
+        let (first, last) = std::mem::replace(&mut self.sampled, NO_TIMES);
+        let mut tod = tod;
+        if first != NO_TIMES.0 {
+            let (_, previous) = std::mem::replace(&mut self.last_sampled, (first, last));
+            if let Some(end) = self.ends.last_mut()
+                && end.records > 0
+                && previous < first
+                && first <= end.tod
+            {
+                end.tod = previous;
+                self.moved_ends.get_or_insert((0, end.offset)).0 += 1;
+            }
+            if tod < first {
+                tod = last;
+                self.moved_ends.get_or_insert((0, offset)).0 += 1;
+            }
+        }
         if self.ends.len() < Index::MAX_INTERVAL_ENDS {
             if let Some((digests, digest)) = &mut self.digests {
                 digests.push(std::mem::take(digest));
@@ -219,6 +251,15 @@ impl RecordStats {
         if let Some((count, offset)) = self.more_ends {
             index.problems.add(ProblemKind::Time, offset, 0, None, || {
                 format!("{count} more interval ends from here on are not recorded")
+            });
+        }
+        if let Some((count, offset)) = self.moved_ends {
+            index.problems.add(ProblemKind::Time, offset, 0, None, || {
+                format!(
+                    "{count} interval end{} stamped before the samples of the interval, or not before those of \
+                     the next; the time of the last sample counts",
+                    if count == 1 { " is" } else { "s are" },
+                )
             });
         }
         for counter in &self.counters {
