@@ -44,7 +44,7 @@ def test_unordered_interval_end_is_problem(sim_file: Path, tmp_path: Path, place
     with zlens.open([stray]) as session:
         times = [problem for problem in session.problems if problem.kind == "time"]
         assert [problem.offset for problem in times] == [mark[2]]
-        # Samples before and after an end say when it was; nothing does for the first, and for a late last one.
+        # Samples before and after an end say when it was, but not for the first, and for a late last one.
         is_known = place not in (0, -1) or (place == -1 and seconds < 0)
         assert ("the time of the last sample counts" if is_known else "out of order") in times[0].detail
         ends = [row[0] for row in session.sql("SELECT interval_end FROM load ORDER BY ALL").rows]

@@ -208,20 +208,20 @@ impl RecordStats {
     #[cold]
     fn interval_end(&mut self, tod: u64, offset: u64) {
         let records = std::mem::take(&mut self.samples);
-        let (first, last) = std::mem::replace(&mut self.sampled, NO_TIMES);
+        let sampled = std::mem::replace(&mut self.sampled, NO_TIMES);
+        let before = std::mem::replace(&mut self.last_sampled, sampled);
         let mut tod = tod;
-        if first != NO_TIMES.0 {
-            let (_, previous) = std::mem::replace(&mut self.last_sampled, (first, last));
+        if sampled != NO_TIMES {
             if let Some(end) = self.ends.last_mut()
-                && end.records > 0
-                && previous < first
-                && first <= end.tod
+                && before != NO_TIMES
+                && before.1 < sampled.0
+                && sampled.0 <= end.tod
             {
-                end.tod = previous;
+                end.tod = before.1;
                 self.moved_ends.get_or_insert((0, end.offset)).0 += 1;
             }
-            if tod < first {
-                tod = last;
+            if tod < sampled.0 {
+                tod = sampled.1;
                 self.moved_ends.get_or_insert((0, offset)).0 += 1;
             }
         }
