@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from replay import MEASURES
+from replay import compared_measures
 
 from zlens.live.watcher import Watcher
 
@@ -11,10 +11,7 @@ from zlens.live.watcher import Watcher
 @pytest.fixture(autouse=True)
 def few_measures_of_live(monkeypatch: pytest.MonkeyPatch) -> None:
     names = Watcher._names
-    if MEASURES is not None:
-        chosen = {*MEASURES, "event"}
-        monkeypatch.setattr(
-            Watcher,
-            "_names",
-            staticmethod(lambda session: [name for name in names(session) if name in chosen]),
-        )
+    chosen = {*compared_measures(), "event"}
+    monkeypatch.setattr(
+        Watcher, "_names", staticmethod(lambda session: [name for name in names(session) if name in chosen])
+    )

@@ -20,10 +20,8 @@ from zlens.session.session import CoreSession
 PATIENCE_S = 120
 #: Sums in another order differ in their last digits.
 CLOSE = 1e-12
-#: The measures that are compared, at most six of each source; None means all.
-MEASURES: tuple[str, ...] | None = iterations(
-    None, ("load", "cpu", "guest", "cpumf", "partition", "workload", "job")
-)
+#: The measures that are compared in short runs, at most six of each source.
+SOME_MEASURES = ("load", "cpu", "guest", "cpumf", "partition", "workload", "job")
 #: Measures of files, not of the system.
 OF_FILES = frozenset({"system", "problem"})
 
@@ -69,10 +67,16 @@ def play(live: Watcher) -> list[WatchStep]:
     return steps
 
 
+def compared_measures() -> Sequence[str]:
+    """Return the measures that are compared."""
+    # Not a constant: this module may be imported before the options of the run are known.
+    return iterations(measures.measure_names(), SOME_MEASURES)
+
+
 def differences(recorded: CoreSession, live: CoreSession, names: Sequence[str] | None = None) -> list[str]:
     """Return one sentence for each measure whose rows differ between two sessions."""
     found = []
-    for name in names or MEASURES or measures.measure_names():
+    for name in names or compared_measures():
         if name in OF_FILES:
             continue
         (columns, expected), (_, actual) = _rows(recorded, name), _rows(live, name)

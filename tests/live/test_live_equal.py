@@ -9,10 +9,9 @@ import math
 from pathlib import Path
 
 import pytest
-from replay import MEASURES, Pieces, differences, play, split_points
+from replay import Pieces, compared_measures, differences, play, split_points
 
 from iterations import iterations
-from zlens.catalog import measures
 from zlens.inputs.options import Options, parse_time_spec
 from zlens.live.watcher import RetentionLimits, Watcher
 from zlens.readers import streaming
@@ -99,7 +98,7 @@ def test_window_of_retained_data_reads_only_its_hours(demo_folder: Path) -> None
         play(live)
         with CoreSession([str(recording)], window) as recorded, live.session() as whole:
             with whole.narrow(window) as shown:
-                names = [name for name in MEASURES or measures.measure_names() if name != "event"]
+                names = [name for name in compared_measures() if name != "event"]
                 assert differences(recorded, shown, names) == []
                 # A recording also reports earlier counter resets.
                 events = "SELECT time, kind, subject, detail FROM event"

@@ -208,6 +208,11 @@ class Measure(MeasureKeys, frozen=True, kw_only=True):
         """The columns that identify a row, including the leading ones."""
         return self.key if self.plain else ("system", "source", "interval_end", *self.key)
 
+    @property
+    def has_changes(self) -> bool:
+        """Whether its rows are states, each time that they changed."""
+        return self.grain.startswith("change ")
+
     def column(self, name: str) -> MeasureColumn | None:
         return next((column for column in self.columns if column.name == name), None)
 

@@ -66,27 +66,31 @@ class MeasureStore:
         step: int,
         known: Iterable[End],
         limits: Mapping[tuple[str, str], int],
+        begins: Mapping[tuple[str, str], int],
     ) -> set[End]:
         """Add the rows of intervals that are not `known` and end by the limit of their system and source.
 
-        Without an entry in `limits` there is no limit. Differing rows of such an interval are replaced.
-        Returns the intervals that have rows now.
+        Without an entry in `limits` there is no limit. Differing rows of such an interval are replaced, but
+        not rows of intervals that began before `begins`, whose first records the new rows lack. Returns the
+        intervals that have rows now.
         """
         with self._lock:
             self._register(rows)
-            incoming = self._run(
-                "SELECT DISTINCT system, source, epoch_us(interval_end) FROM incoming "
-                "WHERE interval_end IS NOT NULL"
-            )
+            if measures.load_measure(name).has_changes:
+                self._remove_unchanged(name)
+            began = _began_sql(begins)
+            stored = self._incoming_ends() & self.ends(name)
+            if complete := self._ends_of(name, stored, f"NOT ({began})"):
+                self._run(f"DELETE FROM incoming WHERE NOT ({began}) AND ({_intervals_sql(complete)})")
             known_ends = {*known}
             ends = {
                 end
-                for end in incoming
+                for end in self._incoming_ends()
                 if end not in known_ends and end[2] <= limits.get((end[0], end[1]), _NO_LIMIT_US)
             }
-            repeated = ends & self.ends(name)
-            same = self._same(name, repeated)
-            self._drop(name, repeated - same)
+            repeated = ends & stored
+            same = self._same(name, repeated, began)
+            self._drop(name, repeated - same, began)
             hours: dict[tuple[str, int], list[End]] = {}
             for end in sorted(ends - same):
                 hours.setdefault((end[0], end[2] // _HOUR_US), []).append(end)
@@ -95,12 +99,48 @@ class MeasureStore:
             self._tables.setdefault(name, _Table()).ends |= ends
             return ends
 
-    def _same(self, name: str, ends: set[End]) -> set[End]:
-        """Return the intervals whose stored rows equal the incoming rows."""
+    def _incoming_ends(self) -> set[End]:
+        return {
+            *self._run(
+                "SELECT DISTINCT system, source, epoch_us(interval_end) FROM incoming "
+                "WHERE interval_end IS NOT NULL"
+            )
+        }
+
+    def _ends_of(self, name: str, ends: set[End], condition: str) -> set[End]:
+        """Return the intervals of which a stored row fulfills a condition."""
+        if not ends or condition == "NOT (true)":
+            return set()
+        rows = self._union(name, ["system", "source", "interval_end", "seconds"], _intervals_sql(ends), ends)
+        select = f"SELECT DISTINCT system, source, epoch_us(interval_end) FROM ({rows}) WHERE {condition}"
+        return {*self._run(select)}
+
+    def _remove_unchanged(self, name: str) -> None:
+        """Remove the first incoming rows of a system if they repeat its last stored ones.
+
+        The records that are decoded now have nothing before these rows, so that they count as a change.
+        """
+        columns = [column.name for column in measures.load_measure(name).columns]
+        state = ", ".join(expressions.quote(column) for column in columns if column != "interval_end")
+        first_ends = "SELECT system, source, epoch_us(min(interval_end)) FROM incoming GROUP BY ALL"
+        for system, source, first in self._run(first_ends):
+            earlier = {end for end in self.ends(name) if end[:2] == (system, source) and end[2] < first}
+            if not earlier:
+                continue
+            last = {max(earlier, key=lambda end: end[2])}
+            stored = f"SELECT {state} FROM ({self._union(name, columns, _intervals_sql(last), last)})"
+            condition = _intervals_sql({(system, source, first)})
+            incoming = f"SELECT {state} FROM incoming WHERE {condition}"
+            differences = f"({stored} EXCEPT {incoming}) UNION ALL ({incoming} EXCEPT {stored})"
+            if self._run(f"SELECT count(*) FROM ({differences})") == [(0,)]:
+                self._run(f"DELETE FROM incoming WHERE {condition}")
+
+    def _same(self, name: str, ends: set[End], began: str) -> set[End]:
+        """Return the intervals whose stored rows equal the incoming rows, of those that fulfill `began`."""
         if not ends:
             return set()
         columns = [column.name for column in measures.load_measure(name).columns]
-        condition = _intervals_sql(ends)
+        condition = f"({_intervals_sql(ends)}) AND ({began})"
         union = self._union(name, columns, condition, ends)
         row = ", ".join(map(expressions.quote, columns))
         digest = f"SELECT system, source, epoch_us(interval_end), sum(hash({row}))::VARCHAR, count(*) FROM"
@@ -110,12 +150,13 @@ class MeasureStore:
         )
         return {(system, source, end) for system, source, end, _, _ in stored & incoming}
 
-    def _drop(self, name: str, ends: set[End]) -> None:
-        """Drop the rows of some intervals, to be replaced."""
+    def _drop(self, name: str, ends: set[End], began: str) -> None:
+        """Drop the rows of some intervals that fulfill `began`, to be replaced."""
         if not ends:
             return
         for hour in {(system, end // _HOUR_US) for system, _, end in ends} & self._tables[name].hours.keys():
-            self._run(f'DELETE FROM "{self._tables[name].hours[hour]}" WHERE {_intervals_sql(ends)}')
+            condition = f"({_intervals_sql(ends)}) AND ({began})"
+            self._run(f'DELETE FROM "{self._tables[name].hours[hour]}" WHERE {condition}')
 
     def add_events(self, rows: QueryResult, step: int) -> None:
         """Add the rows of `event` that are not stored yet."""
@@ -242,6 +283,16 @@ def _intervals_sql(ends: Iterable[End]) -> str:
         f"AND epoch_us(interval_end) IN ({', '.join(map(str, times_of_source))}))"
         for (system, source), times_of_source in times.items()
     )
+
+
+def _began_sql(begins: Mapping[tuple[str, str], int]) -> str:
+    """Return the SQL condition that a row is of an interval that began at the time of its system or later."""
+    too_early = " OR ".join(
+        f"({_equals_sql('system', system)} AND {_equals_sql('source', source)} "
+        f"AND epoch_us(interval_end) - coalesce(seconds, 0) * 1000000 < {begin_us})"
+        for (system, source), begin_us in begins.items()
+    )
+    return f"NOT ({too_early})" if too_early else "true"
 
 
 def _equals_sql(column: str, value: str | None) -> str:

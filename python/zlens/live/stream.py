@@ -45,6 +45,8 @@ class LiveStream(Struct):
     #: Closed intervals, and closed intervals that may be computed again.
     ends: set[End] = field(default_factory=set)
     held: set[End] = field(default_factory=set)
+    #: Time, on the clock of the records, up to which they were dropped; None if intervals lack none of them.
+    dropped_us: int | None = None
     #: Systems of its records, with their sources.
     systems: set[tuple[str, str]] = field(default_factory=set)
     #: Whether its format cannot be followed; it is no longer read then.
@@ -253,6 +255,8 @@ class LiveStream(Struct):
             last,
             begins=lambda base, path: self.form().write_part_header(base, path, self.options),
         )
+        if not self.form().shares_intervals:
+            self.dropped_us = segment.cut.held_us
         self._settle(position)
         self._positions = [(size - end, position) for size, position in self._positions if size > end]
         self._size -= end

@@ -277,6 +277,8 @@ class Watcher:
         limits = {}
         if cut is not None and cut.closed_us is not None:
             limits = {key: cut.closed_us - zone for key, zone in zones.items()}
+        dropped_us = stream.dropped_us
+        begins = {} if dropped_us is None else {key: dropped_us - zone for key, zone in zones.items()}
         names = self._names(session)
         if "event" in names:
             names.remove("event")
@@ -285,7 +287,7 @@ class Watcher:
         results = session.answers([f"SELECT * FROM {name}" for name in names])
         for name, result in zip(names, results, strict=True):
             known = (stream.ends if shares_intervals else self.measures.ends(name)) - stream.held
-            ends |= self.measures.add(name, result, self.step_number, known, limits)
+            ends |= self.measures.add(name, result, self.step_number, known, limits, begins)
         self._report_problems(stream, session, begin)
         closed = self._note_intervals(stream, session, ends - stream.ends, limits)
         stream.ends |= ends | {interval.key for interval in closed}
@@ -514,7 +516,7 @@ class Watcher:
                 if name == "event":
                     self.measures.add_events(result, self.step_number)
                 else:
-                    self.measures.add(name, result, self.step_number, (), {})
+                    self.measures.add(name, result, self.step_number, (), {}, {})
             for info in session.systems:
                 self._infos[info.system, info.source] = info
                 known_intervals = self._intervals.setdefault((info.system, info.source), {})
