@@ -271,3 +271,37 @@ def test_measures_with_other_inputs_are_not_stored(lake_path: Path, demo_folder:
         session._core.keeps_tables = True
         assert isinstance(session._core.engine.store._kept, KeptTables)
         assert measures.load_measure("device").lazy
+
+
+def test_short_measures_are_stored(lake_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A later session reads short measures without their roles; more columns are added to them."""
+    monkeypatch.setattr(table_store, "SLICED_BYTES", 10**12)
+    created: list[str] = []
+    create = TableStore._create
+
+    def note(store: TableStore, step: Any) -> None:
+        created.append(step.table)
+        create(store, step)
+
+    monkeypatch.setattr(TableStore, "_create", note)
+
+    def load(columns: str, *, keep: bool = True) -> list[Any]:
+        with zlens.open(lake_path) as session:
+            session._core.keeps_tables = keep
+            created.clear()
+            return session.sql(f"SELECT interval_end, {columns} FROM load ORDER BY ALL").rows
+
+    expected = load("busy_pct, tv", keep=False)
+    assert len(expected) > 30
+    assert not (tmp_path / "cache" / "zlens" / "tables").exists()
+    busy = load("busy_pct")
+    assert "load" in created
+    assert load("busy_pct") == busy == [row[:2] for row in expected]
+    assert not {"load", "cpu"} & {*created}
+    assert load("tv") == [(row[0], row[2]) for row in expected]
+    assert "load" in created
+    assert load("busy_pct, tv") == expected
+    assert not {"load", "cpu"} & {*created}
+    # Helpers and roles are not stored.
+    entries = kept_tables.KeptTables("")._entries.folder
+    assert len([path for path in (entries / "files").iterdir() if path.suffix == ".duckdb"]) <= 3

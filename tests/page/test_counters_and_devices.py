@@ -7,7 +7,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from chromium import opened, ready
 from ui_comparison import chart_rows, copied, copied_rows, query_objects, setting
@@ -223,3 +223,24 @@ def a_click_on_a_legend_hides_a_part_of_bars(page: Page, tmp_path: Path) -> None
     assert f">{names[0]}<" not in rest
     assert f">{names[1]}<" in rest
     assert rest.count("<rect") < whole.count("<rect")
+
+
+def test_charts_of_devices_do_not_wait_for_table(page: Page, address: str):
+    """Which devices are disks is known from their attributes alone."""
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        if '"order":"resp_s_mean"' in (route.request.post_data or ""):
+            held.append(route)
+        else:
+            route.continue_()
+
+    page.route("**/api/v1/aggregate", hold)
+    page.goto(f"{address}/#/io?system=ZLSIM")
+    expect(page.locator('[data-testid="chart-response-parts"] canvas').first).to_be_visible()
+    expect(page.locator('[data-testid="chart-response"] canvas').first).to_be_visible()
+    assert held
+    assert "all disks" in page.locator('[data-testid="chart-response-parts"]').inner_text()
+    for route in held:
+        route.continue_()
+    ready(page, "io")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from chromium import opened, ready
 
@@ -28,6 +28,22 @@ def test_verdict_is_first_card_and_links_to_proof(page: Page, address: str):
     card.get_by_role("link", name="the processors (3 online)").click()
     ready(page, "findings")
     assert "rule=CPU-002" in page.url
+
+
+def test_verdict_of_window_is_requested_after_charts(page: Page, address: str):
+    """It needs as much time of the server as all charts."""
+    opened(page, address, "overview", system="ZLDEMO")
+    expect(page.locator(CARD)).to_contain_text("CPU 3 was offline")
+    held: list[Route] = []
+    page.route("**/api/v1/aggregate", lambda route: held.append(route))
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url) if "/verdict" in request.url else None)
+    page.evaluate("location.hash += '&from=1268119800&to=1268121600'")
+    page.wait_for_timeout(1500)
+    assert held
+    assert asked == []
+    with page.expect_request("**/api/v1/verdict*"):
+        page.unroute("**/api/v1/aggregate")
 
 
 @pytest.mark.long

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from zlens.models import interval_choice
+from zlens.server import peaks
 
 
 def data(response):
@@ -39,6 +40,17 @@ def test_peak_is_above_half_way_from_median(served, happened):
     by_end = dict(rows)
     assert by_end[peak["from"]] <= half
     assert by_end[peak["to"] + 60] <= half
+
+
+def test_windows_of_one_peak_share_its_growth(served, happened, monkeypatch):
+    def refuse(*_):
+        raise AssertionError
+
+    monkeypatch.setattr(peaks, "_by_subject", refuse)
+    peak = happened["peak"]
+    near = data(served.get("peak", system="ZLDEMO", **{"from": peak["from"] - 600, "to": peak["to"] + 600}))
+    assert near == happened
+    assert near["growth"]
 
 
 def test_peak_links_to_vary_off_and_logon(happened):

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import count, pairwise
 
-from zlens.catalog import expressions
+from zlens.catalog import expressions, measures
 from zlens.catalog.aggregation import KNOWN
 from zlens.catalog.raw_columns import RawColumn
 from zlens.catalog.roles import ALL_TIMES_SUFFIX, SQL_TYPES
@@ -30,6 +30,8 @@ _TIME = "interval_end"
 SLICED_BYTES = 100_000_000
 _SLICE_BYTES = 200_000_000
 _LEAST_SLICES = 2
+#: Rows up to which a kept table is copied into memory.
+_SHORT_ROWS = 50_000
 
 
 class StaleStepError(Exception):
@@ -86,7 +88,7 @@ class TableStore:
     columns    columns of the raw tables
     condition  returns the rows of a raw table that the options select
     repeated   conditions for rows of tables that repeat rows of another source
-    kept       tables of many rows that outlive the session, if any
+    kept       measures and tables of many rows that outlive the session, if any
     """
 
     def __init__(
@@ -144,6 +146,8 @@ class TableStore:
                 return
             if self.materialized.get(step.table, frozenset()) - {*step.columns}:
                 raise StaleStepError
+            if step.statement is not None and self._find_kept(step.table, step.columns):
+                return
             self._check_kept(step)
             self._create(step)
             self.materialized[step.table] = frozenset(step.columns)
@@ -158,18 +162,30 @@ class TableStore:
         with hold_lock(self._lock):
             lock = self._making.setdefault(name, threading.RLock())
         with hold_lock(lock):
-            existing = self.materialized.get(name, frozenset())
-            if name in self.materialized and existing.issuperset(columns):
-                return
-            cursor = self.cursor()
-            table = self._kept.find(cursor, name)
-            if table is not None and table.columns.keys() >= {*columns, *existing}:
-                self._show(cursor, name, table)
-                self.materialized[name] = frozenset(table.columns)
+            if not self.has_columns(name, columns):
+                self._find_kept(name, columns)
+
+    def _find_kept(self, name: str, columns: Collection[str]) -> bool:
+        """Materialize a table from one that is kept; returns whether there is one with these columns."""
+        needed = {*columns, *self.materialized.get(name, ())}
+        if self._kept is None or not self._kept.columns(name) >= needed:
+            return False
+        cursor = self.cursor()
+        table = self._kept.find(cursor, name)
+        if table is None or not table.columns.keys() >= needed:
+            return False
+        (rows,) = cursor.execute(f"SELECT count(*) FROM {table.name}").fetchone() or (0,)
+        if rows <= _SHORT_ROWS and name not in self._compressed:
+            # A view of it would take more time in each query than the copy now.
+            self._create_as(cursor, name, table.select())
+        else:
+            self._show(cursor, name, table)
+        self.materialized[name] = frozenset(table.columns)
+        return True
 
     def _check_kept(self, step: TableStep) -> None:
         """Raise StaleStepError if a table is kept with columns that a step lacks: it then gets them, too."""
-        if self._kept is None or step.statement is None or not self._is_sliced(step, step.statement):
+        if self._kept is None or step.statement is None or not self._keeps(step, step.statement):
             return
         kept = self._kept.columns(step.table)
         if not kept <= {*step.columns, *self.planned.get(step.table, ())}:
@@ -187,11 +203,14 @@ class TableStore:
             if self._is_sliced(step, step.statement):
                 self._create_in_slices(cursor, step, step.statement)
                 return
-            select = self.statement_rows(cursor, step.statement)
-        else:
-            select = self._once(
-                step.table, step.columns, lambda read: self._from_session(cursor, step.table, read)
-            )
+            self._create_as(cursor, step.table, self.statement_rows(cursor, step.statement))
+            if self._kept is not None and self._keeps(step, step.statement):
+                rows = f"FROM memory.main.{expressions.quote(step.table)}"
+                self._kept.write(self.cursor(), step.table, 0, lambda table: table.create(rows))
+            return
+        select = self._once(
+            step.table, step.columns, lambda read: self._from_session(cursor, step.table, read)
+        )
         self._create_as(cursor, step.table, select)
 
     def _create_in_slices(self, cursor: Connection, step: TableStep, statement: QueryPlan) -> None:
@@ -253,6 +272,10 @@ class TableStore:
             cursor.execute("COMMIT")
 
         interruptible(cursor, work)
+
+    def _keeps(self, step: TableStep, statement: QueryPlan) -> bool:
+        """Return whether a table outlives the session, if any does: a measure, or a long table."""
+        return step.table in measures.measure_names() or self._is_sliced(step, statement)
 
     def _is_sliced(self, step: TableStep, statement: QueryPlan) -> bool:
         """Return whether a table is long, and rows of some times need only a part of the input.

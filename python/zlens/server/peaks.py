@@ -67,15 +67,17 @@ def answer(workspace: Workspace, request: dict[str, Any]) -> dict[str, Any]:
     events = _events(workspace, request["system"])
     baselines = _recording_baselines(workspace, request["system"], peak.source)
     near = [event for event in events if peak.start - around <= event["time"] <= peak.end + around]
+
+    def work() -> list[dict[str, Any]]:
+        groups = [_group(workspace, request["system"], *each, peak, near) for each in baselines]
+        return [group for group in groups if group["rows"]]
+
+    # Many windows have the same peak.
+    key = ("growth", request["system"], peak.source, peak.start, peak.end)
     return {
         "busiest": _busiest_interval(peak),
         "peak": {"from": json_values.epoch_seconds(peak.start), "to": json_values.epoch_seconds(peak.end)},
-        "growth": [
-            group
-            for group_definition, baseline in baselines
-            for group in [_group(workspace, request["system"], group_definition, baseline, peak, near)]
-            if group["rows"]
-        ],
+        "growth": workspace.compute_once(key, work),
         "events": [_event(event) for event in near],
         "minutes": settings.minutes,
     }

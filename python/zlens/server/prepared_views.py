@@ -7,9 +7,11 @@ import os
 from collections.abc import Callable, Iterable
 from functools import cache
 from importlib import resources
+from itertools import chain
 from typing import Any
 
 from zlens.catalog import measures
+from zlens.catalog.aggregation import KNOWN
 from zlens.inputs.source import Progress
 from zlens.lake.location import open_lake
 from zlens.server import aggregate, endpoints, findings, peaks
@@ -79,11 +81,17 @@ def _prepare(workspace: Workspace, system: str, *, rules: bool) -> None:
         for table, read in columns.items()
         if measures.load_measure(table).lazy
     }
-    steps = workspace.session.queries.materialize(tables)
+    queries = workspace.session.queries
+    short_tables = {
+        name: [*(queries.schema.column_names(name) or ()), KNOWN]
+        for name in measures.measure_names()
+        if not measures.load_measure(name).lazy and queries.has_data(name)
+    }
+    steps = queries.materialize(tables)
     if rules:
         # Rules need most columns: tables are computed once with those of all.
         findings.answer(workspace, endpoints.find("GET", "findings").check({}))
-    for _ in steps:
+    for _ in chain(steps, queries.materialize(short_tables)):
         pass
     for request in requests:
         aggregate.answer(workspace, request)
