@@ -45,7 +45,7 @@ def _stored(store: MeasureStore, name: str, *columns: str) -> list[tuple[Any, ..
     return sorted(rows)
 
 
-def test_repeated_state_is_no_change(store: MeasureStore) -> None:
+def test_repeated_states_are_not_stored(store: MeasureStore) -> None:
     """The first rows of decoded records have nothing to compare with but the stored ones."""
 
     def add(step: int, *states: tuple[int, str]) -> None:

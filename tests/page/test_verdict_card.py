@@ -36,12 +36,12 @@ def test_verdict_of_window_is_requested_after_charts(page: Page, address: str):
     expect(page.locator(CARD)).to_contain_text("CPU 3 was offline")
     held: list[Route] = []
     page.route("**/api/v1/aggregate", lambda route: held.append(route))
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url) if "/verdict" in request.url else None)
+    requested: list[str] = []
+    page.on("request", lambda request: requested.append(request.url) if "/verdict" in request.url else None)
     page.evaluate("location.hash += '&from=1268119800&to=1268121600'")
     page.wait_for_timeout(1500)
     assert held
-    assert asked == []
+    assert requested == []
     with page.expect_request("**/api/v1/verdict*"):
         page.unroute("**/api/v1/aggregate")
 
