@@ -25,6 +25,8 @@ _MEMORY = 4 * 1024**3
 _SPILL = 16 * 1024**3
 #: Shares of these limits: of a store, and of the database that users' queries of a lake run in.
 SHARES = (1.0, 0.5)
+#: The least size of a database file's blocks in bytes.
+_SMALL_BLOCK = 16_384
 _memory = _MEMORY
 #: A database in memory that compresses its tables, next to that of a large input.
 COMPRESSED = "compressed"
@@ -152,9 +154,16 @@ def compress(connection: Connection, database: str) -> None:
         connection.execute(f"CHECKPOINT {database}")
 
 
-def attach(connection: Connection, path: str, database: str, *, read_only: bool = False) -> None:
-    """Open a file of an allowed folder as another database; one that is not `read_only` is created."""
-    connection.execute(f"ATTACH {expressions.literal(path)} AS {database}{' (READ_ONLY)' * read_only}")
+def attach(connection: Connection, path: str, database: str) -> None:
+    """Open a file of an allowed folder as another database, to read it."""
+    connection.execute(f"ATTACH {expressions.literal(path)} AS {database} (READ_ONLY)")
+
+
+def create_database(connection: Connection, path: str, database: str, *, short: bool = False) -> None:
+    """Create a file of an allowed folder and open it as another database; `short`: of few rows."""
+    # A file has at least some blocks of 256 KiB, unless they are smaller.
+    options = f" (BLOCK_SIZE {_SMALL_BLOCK})" if short else ""
+    connection.execute(f"ATTACH {expressions.literal(path)} AS {database}{options}")
 
 
 def detach(connection: Connection, database: str) -> None:

@@ -85,6 +85,9 @@ class Engine:
         self._temporary = TemporaryFolder()
         #: Whether planning a statement takes longer than computing its rows.
         self.is_small = small = brief or (size is not None and size < _SMALL)
+        if small:
+            # Its tables take less room than the files of so many.
+            kept = None
         readable = [*folders, *([kept.folder] if kept else [])]
         self._connection = open_database(
             self._temporary.path, folders=readable, small=small, compressed=not small

@@ -21,7 +21,7 @@ from msgspec import Struct
 
 from zlens.compiler.compile_cache import CompileCache
 from zlens.engine.compressed_table import CompressedTable
-from zlens.engine.connection import RELEASE, Connection, Error, FileError, attach, detach
+from zlens.engine.connection import RELEASE, Connection, Error, FileError, attach, create_database, detach
 from zlens.schema.cache import is_private_file
 
 #: Maximum bytes of all files; the ones not used for longest are removed.
@@ -81,9 +81,18 @@ class KeptTables:
         return CompressedTable(cursor, _in(database), database, entry.columns, entry.values)
 
     def write(
-        self, cursor: Connection, key: str, size: int, write: Callable[[CompressedTable], None]
+        self,
+        cursor: Connection,
+        key: str,
+        size: int,
+        write: Callable[[CompressedTable], None],
+        *,
+        short: bool = False,
     ) -> CompressedTable | None:
-        """Write a table of about `size` bytes and open it; None if there is no room for it."""
+        """Write a table of about `size` bytes and open it; None if there is no room for it.
+
+        A `short` one has few rows.
+        """
         previous = self._entry(key)
         path = os.path.join(self.folder, f"{secrets.token_hex(16)}.duckdb")
         database = f"kept{next(self._numbers)}"
@@ -91,7 +100,7 @@ class KeptTables:
             os.makedirs(self.folder, mode=0o700, exist_ok=True)
             if size > MOST_BYTES or shutil.disk_usage(self.folder).free < size + _LEAST_FREE:
                 return None
-            attach(cursor, f"{path}.part", database)
+            create_database(cursor, f"{path}.part", database, short=short)
             table = CompressedTable(cursor, _in(database), database)
             try:
                 write(table)
@@ -125,7 +134,7 @@ class KeptTables:
         with self._lock:
             if path not in self._databases:
                 database = f"kept{next(self._numbers)}"
-                attach(cursor, path, database, read_only=True)
+                attach(cursor, path, database)
                 self._databases[path] = database
             return self._databases[path]
 

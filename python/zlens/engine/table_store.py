@@ -206,7 +206,7 @@ class TableStore:
             self._create_as(cursor, step.table, self.statement_rows(cursor, step.statement))
             if self._kept is not None and self._keeps(step, step.statement):
                 rows = f"FROM memory.main.{expressions.quote(step.table)}"
-                self._kept.write(self.cursor(), step.table, 0, lambda table: table.create(rows))
+                self._kept.write(self.cursor(), step.table, 0, lambda table: table.create(rows), short=True)
             return
         select = self._once(
             step.table, step.columns, lambda read: self._from_session(cursor, step.table, read)

@@ -80,7 +80,7 @@ class MeasureStore:
                 self._remove_unchanged(name)
             began = _began_sql(begins)
             stored = self._incoming_ends() & self.ends(name)
-            if complete := self._ends_of(name, stored, f"NOT ({began})"):
+            if begins and (complete := self._ends_of(name, stored, f"NOT ({began})")):
                 self._run(f"DELETE FROM incoming WHERE NOT ({began}) AND ({_intervals_sql(complete)})")
             known_ends = {*known}
             ends = {
@@ -109,7 +109,7 @@ class MeasureStore:
 
     def _ends_of(self, name: str, ends: set[End], condition: str) -> set[End]:
         """Return the intervals of which a stored row fulfills a condition."""
-        if not ends or condition == "NOT (true)":
+        if not ends:
             return set()
         rows = self._union(name, ["system", "source", "interval_end", "seconds"], _intervals_sql(ends), ends)
         select = f"SELECT DISTINCT system, source, epoch_us(interval_end) FROM ({rows}) WHERE {condition}"
@@ -122,7 +122,10 @@ class MeasureStore:
         """
         columns = [column.name for column in measures.load_measure(name).columns]
         state = ", ".join(expressions.quote(column) for column in columns if column != "interval_end")
-        first_ends = "SELECT system, source, epoch_us(min(interval_end)) FROM incoming GROUP BY ALL"
+        first_ends = (
+            "SELECT system, source, epoch_us(min(interval_end)) FROM incoming "
+            "WHERE interval_end IS NOT NULL GROUP BY ALL"
+        )
         for system, source, first in self._run(first_ends):
             earlier = {end for end in self.ends(name) if end[:2] == (system, source) and end[2] < first}
             if not earlier:
