@@ -161,7 +161,7 @@ def attach(connection: Connection, path: str, database: str) -> None:
 
 def create_database(connection: Connection, path: str, database: str, *, short: bool = False) -> None:
     """Create a file of an allowed folder and open it as another database; `short`: of few rows."""
-    # A file has at least some blocks of 256 KiB, unless they are smaller.
+    # By default the smallest file has two blocks of 256 KiB.
     options = f" (BLOCK_SIZE {_SMALL_BLOCK})" if short else ""
     connection.execute(f"ATTACH {expressions.literal(path)} AS {database}{options}")
 

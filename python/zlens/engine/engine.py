@@ -86,7 +86,7 @@ class Engine:
         #: Whether planning a statement takes longer than computing its rows.
         self.is_small = small = brief or (size is not None and size < _SMALL)
         if small:
-            # Its tables take less room than the files of so many.
+            # A fleet has hundreds of small inputs, and their files would displace long tables.
             kept = None
         readable = [*folders, *([kept.folder] if kept else [])]
         self._connection = open_database(

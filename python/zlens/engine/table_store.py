@@ -168,11 +168,11 @@ class TableStore:
     def _find_kept(self, name: str, columns: Collection[str]) -> bool:
         """Materialize a table from one that is kept; returns whether there is one with these columns."""
         needed = {*columns, *self.materialized.get(name, ())}
-        if self._kept is None or not self._kept.columns(name) >= needed:
+        if self._kept is None or needed - self._kept.columns(name):
             return False
         cursor = self.cursor()
         table = self._kept.find(cursor, name)
-        if table is None or not table.columns.keys() >= needed:
+        if table is None or needed - table.columns.keys():
             return False
         (rows,) = cursor.execute(f"SELECT count(*) FROM {table.name}").fetchone() or (0,)
         if rows <= _SHORT_ROWS and name not in self._compressed:

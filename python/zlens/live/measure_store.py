@@ -79,13 +79,15 @@ class MeasureStore:
             if measures.load_measure(name).has_changes:
                 self._remove_unchanged(name)
             began = _began_sql(begins)
-            stored = self._incoming_ends() & self.ends(name)
+            incoming = self._incoming_ends()
+            stored = incoming & self.ends(name)
             if begins and (complete := self._ends_of(name, stored, f"NOT ({began})")):
                 self._run(f"DELETE FROM incoming WHERE NOT ({began}) AND ({_intervals_sql(complete)})")
+                incoming = self._incoming_ends()
             known_ends = {*known}
             ends = {
                 end
-                for end in self._incoming_ends()
+                for end in incoming
                 if end not in known_ends and end[2] <= limits.get((end[0], end[1]), _NO_LIMIT_US)
             }
             repeated = ends & stored
