@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from replay import Pieces, compared_measures, differences, play, split_points
 
-from iterations import iterations
+from iterations import draws, iterations
 from zlens.inputs.options import Options, parse_time_spec
 from zlens.live.watcher import RetentionLimits, Watcher
 from zlens.readers import streaming
@@ -54,7 +54,7 @@ def test_smf_records_whose_intervals_have_two_lengths(demo_folder: Path) -> None
     moments = form.write_times(str(path))
     check(
         path,
-        [*(end for _, end in moments[:: iterations(40, 90)]), moments[-1][1]],
+        [*(end for _, end in moments[:: draws("records of a step").randrange(30, 120)]), moments[-1][1]],
         RetentionLimits(grace=60.0),
     )
 
