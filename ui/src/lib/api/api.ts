@@ -67,13 +67,38 @@ function count(step: number): void {
   document.documentElement.dataset["asking"] = String(open);
 }
 
+/** The numbers of waiting requests: for what is not on the screen, and patient ones. */
+let behind = 0;
 let patient = 0;
+let screenServed: Promise<void> | null = null;
+/** Signals of requests for what is not on the screen. */
+const offScreen = new WeakSet<AbortSignal>();
+
+/** Has requests with this signal wait until those for the screen have ended. */
+export const sendLater = (signal: AbortSignal): void => void offScreen.add(signal);
+
+const pause = (): Promise<void> => new Promise((done) => setTimeout(done, PAUSE_MS));
+
+/** Waits until no request for the screen is pending; all that wait go on together. */
+async function afterScreen(): Promise<void> {
+  behind += 1;
+  count(1);
+  screenServed ??= (async () => {
+    do await pause();
+    while (open > patient + behind);
+    screenServed = null;
+  })();
+  await screenServed;
+  behind -= 1;
+  count(-1);
+}
+
 /** Waits until no other request is pending. For slow requests with results that are not urgent. */
 async function quiet(signal?: AbortSignal): Promise<void> {
   patient += 1;
   count(1);
   try {
-    do await new Promise((done) => setTimeout(done, PAUSE_MS));
+    do await pause();
     while (open > patient && !signal?.aborted);
   } finally {
     patient -= 1;
@@ -91,6 +116,10 @@ async function call<T>(
   signal?: AbortSignal,
   take: (response: Response) => Promise<T> = (response) => response.json() as Promise<T>,
 ): Promise<T> {
+  if (signal && offScreen.has(signal)) {
+    await afterScreen();
+    signal.throwIfAborted();
+  }
   // Without a name, which only a cancellation needs, the browser can revalidate an earlier response.
   const id = (body as { id?: string } | null)?.id ?? (body || signal ? questionName() : null);
   const ended = () => void fetch(`${ROOT}/cancel`, post({ id })).catch(() => undefined);

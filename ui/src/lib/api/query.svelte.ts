@@ -1,8 +1,9 @@
 /** Reactive requests: repeated when their dependencies change, and the previous request is canceled. */
 
 import { liveFeed } from "../page/liveFeed.svelte";
-import { ApiError } from "./api";
+import { ApiError, sendLater } from "./api";
 import { connection } from "./connection.svelte";
+import { placeOf, isOnScreen, type Place } from "./place";
 
 /** The state of a request. */
 export class Query<T> {
@@ -10,6 +11,13 @@ export class Query<T> {
   value = $state.raw<T | null>(null);
   busy = $state(true);
   error = $state.raw<ApiError | null>(null);
+  /** Whether the request waits for those of what is on the screen. */
+  later = $state(false);
+
+  /** Whether something on the screen waits for the result. */
+  get awaited(): boolean {
+    return this.busy && !this.later;
+  }
 
   /** Resets the state if there is nothing to request. */
   clear(): void {
@@ -38,9 +46,12 @@ export class Query<T> {
 
 /**
  * Sends a request in a component. `question` runs in an effect, which tracks its dependencies; it returns
- * null if there is nothing to request.
+ * null if there is nothing to request. Requests for a `place` that is not on the screen wait for the others.
  */
-export function createQuery<T>(question: (signal: AbortSignal) => Promise<T> | null): Query<T> {
+export function createQuery<T>(
+  question: (signal: AbortSignal) => Promise<T> | null,
+  place: Place | undefined = placeOf(),
+): Query<T> {
   const asked = new Query<T>();
 
   $effect(() => {
@@ -48,6 +59,8 @@ export function createQuery<T>(question: (signal: AbortSignal) => Promise<T> | n
     void liveFeed.revision;
     void connection.revision;
     const stop = new AbortController();
+    asked.later = !isOnScreen(place);
+    if (asked.later) sendLater(stop.signal);
     const answer = question(stop.signal);
     if (answer === null) {
       asked.clear();
