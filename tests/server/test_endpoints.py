@@ -550,6 +550,20 @@ def test_few_intervals_are_not_combined(served):
     assert [row["cpu_pct_max"] for row in rows] == [value for *_, value, _ in own]
 
 
+def test_intervals_have_statistics_of_their_own(served):
+    request = {"table": "guest", "columns": {"cpu_pct": ["min", "max"]}, "by": ["userid"]}
+    request |= {"system": "ZLDEMO", "interval_statistics": ["last"]}
+    combined, found = aggregated(served, **request, buckets=5)
+    assert found["bucket_s"] > 0
+    assert {"cpu_pct_min", "cpu_pct_max"} <= combined[0].keys()
+    assert "cpu_pct_last" not in combined[0]
+    single, found = aggregated(served, **request, buckets=600)
+    assert found["bucket_s"] == 0
+    assert single[0].keys() == {"system", "source", "userid", "t", "cpu_pct_last"}
+    named = {**request, "columns": {"cpu_pct": ["last"]}, "interval_statistics": None}
+    assert single == aggregated(served, **named, buckets=600)[0]
+
+
 def test_buckets_agree_with_sql(served):
     request = {"table": "cpu", "columns": ["busy_pct"], "statistics": ["max"], "by": ["cpu_id"]}
     rows, found = aggregated(served, **request, buckets=10)

@@ -30,7 +30,7 @@ def lake_path(sim_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     """A lake whose tables count as long, and an empty cache."""
     monkeypatch.setattr(engine, "_SMALL", 0)
     monkeypatch.setattr(table_store, "SLICED_BYTES", 10_000)
-    monkeypatch.setattr(window_queries, "LONG_TABLE_ROWS", 0)
+    monkeypatch.setattr(window_queries, "LONG_WINDOW_ROWS", 0)
     monkeypatch.setenv("XDG_CACHE_HOME", os.fspath(tmp_path / "cache"))
     lake.add([sim_file], tmp_path / "lake")
     return tmp_path / "lake"

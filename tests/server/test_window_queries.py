@@ -37,7 +37,7 @@ GROUPS = [
 @pytest.fixture(scope="module")
 def place(sim_session: Session) -> Iterator[Workspace]:
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(window_queries, "LONG_TABLE_ROWS", 0)
+        patched.setattr(window_queries, "LONG_WINDOW_ROWS", 0)
         patched.setattr(window_queries, "BLOCKS", 12)
         yield Workspace(sim_session._core, ["sim.monwrite"])
 
@@ -107,11 +107,24 @@ def test_omitted_groups_are_omitted_from_blocks(place: Workspace) -> None:
 
 
 def test_short_table_is_scanned(place: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(window_queries, "LONG_TABLE_ROWS", 1_000_000)
+    monkeypatch.setattr(window_queries, "LONG_WINDOW_ROWS", 1_000_000)
     table = measures.load_measure("guest")
     question = MeasureQuery(table, [(table.columns[-1], ["count"])], quote("guest"), ["userid"])
     windowed = WindowQueries(place, "guest", question.columns(), TimeWindow(), [])
     assert windowed.sql(question) == windowed.full_scan_sql(question)
+
+
+def test_short_window_is_scanned(place: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = measures.load_measure("guest")
+    question = MeasureQuery(table, [(table.columns[-1], ["count"])], quote("guest"), ["userid"])
+    first, last, count = place.session.sql(
+        "SELECT epoch(min(interval_end)), epoch(max(interval_end)), count(*) FROM guest"
+    ).rows[0]
+    monkeypatch.setattr(window_queries, "LONG_WINDOW_ROWS", count / 2)
+    for share, scanned in ((0.2, True), (0.8, False)):
+        window = TimeWindow(first, first + share * (last - first))
+        windowed = WindowQueries(place, "guest", question.columns(), window, [])
+        assert (windowed.sql(question) == windowed.full_scan_sql(question)) == scanned
 
 
 def test_derived_tables_are_limited(place: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:

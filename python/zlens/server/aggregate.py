@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import msgspec
 from msgspec.structs import replace
 
 from zlens.catalog import aggregation, measures
@@ -37,6 +36,10 @@ def answer(workspace: Workspace, request: dict[str, Any]) -> dict[str, Any]:
     if request["buckets"] is not None:
         width, nominal = buckets.buckets(workspace, request, request["buckets"])
         time = buckets.time_of(width, nominal)
+        if not width and request["interval_statistics"] is not None:
+            selected = [
+                (column, _statistics(column, request["interval_statistics"])) for column, _ in selected
+            ]
     fixed = _fixed(workspace, request["system"], by)
     known = workspace.session.queries.states_known(table.name)
     top = None
@@ -69,8 +72,8 @@ def answer(workspace: Workspace, request: dict[str, Any]) -> dict[str, Any]:
     )
     rows, all_series, axis = json_values.first_rows(result, request["limit"]), None, None
     if series:
-        plain_rows, all_series, axis = time_series.align_series(msgspec.json.decode(rows.text))
-        rows = replace(rows, text=json_values.text(plain_rows))
+        plain_rows, all_series, axis = time_series.align_series(rows.text)
+        rows = replace(plain_rows, more=rows.more)
     return {
         "columns": [*measure_query.keys(), *(["t"] if time else []), *measure_query.names()],
         "rows": rows,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import statistics
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Any
 
@@ -36,6 +36,10 @@ from zlens.session.source_choice import SystemSource
 
 #: The column by which intervals are busiest.
 BUSY_COLUMN = "load.busy_pct"
+#: The values of the columns that name a subject.
+Subject = tuple[Any, ...]
+#: A subject with its value in a peak and outside of it.
+ComparedSubject = tuple[Subject, float, float]
 #: The columns of an event.
 _EVENT = ("time", "kind", "subject", "detail", "inferred")
 
@@ -65,11 +69,11 @@ def answer(workspace: Workspace, request: dict[str, Any]) -> dict[str, Any]:
         return {"busiest": None, "peak": None, "growth": [], "events": [], "minutes": settings.minutes}
     around = dt.timedelta(minutes=settings.minutes)
     events = _events(workspace, request["system"])
-    baselines = _recording_baselines(workspace, request["system"], peak.source)
     near = [event for event in events if peak.start - around <= event["time"] <= peak.end + around]
 
     def work() -> list[dict[str, Any]]:
-        groups = [_group(workspace, request["system"], *each, peak, near) for each in baselines]
+        compared = _compare_subjects(workspace, request["system"], peak)
+        groups = [_growth(group, rows, near) for group, rows in compared]
         return [group for group in groups if group["rows"]]
 
     # Many windows have the same peak.
@@ -122,12 +126,8 @@ def window_changes(workspace: Workspace, request: dict[str, Any]) -> dict[str, A
     run = _complete_run(workspace, request["system"])
     changes = [] if run is None else metric_changes(run, compared_metrics(), (window.start, window.end))
     groups = []
-    for group, baseline in _recording_baselines(workspace, request["system"], window.source):
-        rows = [
-            row
-            for row in _values(workspace, request["system"], group, baseline, window)
-            if abs(row[1] - row[2]) > REGRESSION_CRITERION * max(row[1], row[2])
-        ]
+    for group, compared in _compare_subjects(workspace, request["system"], window):
+        rows = [row for row in compared if abs(row[1] - row[2]) > REGRESSION_CRITERION * max(row[1], row[2])]
         if rows:
             rows.sort(key=lambda row: -abs(row[2] - row[1]))
             groups.append(_rows_of_group(group, rows, []))
@@ -210,14 +210,14 @@ def _busiest(workspace: Workspace, request: dict[str, Any]) -> Peak | None:
 
     system = request["system"]
     by_source = workspace.compute_once(("complete intervals", system), lambda: _intervals(workspace, system))
-    sources = [source for source, rows in by_source.items() if any(map(inside, rows))]
-    if not sources:
+    within_by_source = {source: [*filter(inside, rows)] for source, rows in by_source.items()}
+    within_all = [row for within in within_by_source.values() for row in within]
+    if not within_all:
         return None
-    worst = interval_choice.busiest([row for source in sources for row in by_source[source] if inside(row)])
-    source, *_ = (source for source in sources if worst in by_source[source])
+    worst = interval_choice.busiest(within_all)
+    source, within = next(each for each in within_by_source.items() if worst in each[1])
     rows = by_source[source]
     usual = statistics.median(row.busy or 0.0 for row in rows)
-    within = [row for row in rows if inside(row)]
     return Peak(source, worst, usual, within[0].start, within[-1].end, rows)
 
 
@@ -260,7 +260,7 @@ def reads(workspace: Workspace, of: SystemSource | None = None) -> dict[str, lis
     columns: dict[str, set[str]] = {"event": {"system", *_EVENT}}
     for group in _groups(workspace, of):
         read = aggregate.reads(
-            workspace, _request(None, group, group.statistic, {**group.where, "source": None}, {})
+            workspace, _request(None, [group], group.statistic, {**group.where, "source": None}, {})
         )
         columns.setdefault(group.table, set()).update(read)
     return {table: sorted(read) for table, read in columns.items() if workspace.session.has_data(table)}
@@ -268,67 +268,61 @@ def reads(workspace: Workspace, of: SystemSource | None = None) -> dict[str, lis
 
 def _recording_baselines(
     workspace: Workspace, system: str, source: str
-) -> list[tuple[SubjectGroup, dict[tuple[Any, ...], float]]]:
+) -> list[tuple[SubjectGroup, dict[Subject, float]]]:
     """Return the groups with data and their totals or medians by subject, to compare peaks with."""
 
-    def work() -> list[tuple[SubjectGroup, dict[tuple[Any, ...], float]]]:
+    def work() -> list[tuple[SubjectGroup, dict[Subject, float]]]:
         for table, columns in reads(workspace, (system, source)).items():
             workspace.materialized_table(table, columns)
-        return [
-            (group, _by_subject(workspace, system, source, group, statistic, {}))
-            for group in _groups(workspace, (system, source))
-            for statistic in ["total" if group.statistic == "total" else "p50"]
-        ]
+        groups = _groups(workspace, (system, source))
+        return _by_subject(workspace, system, source, groups, "p50", {})
 
     return workspace.compute_once(("whole", system, source), work)
 
 
-def _group(
-    workspace: Workspace,
-    system: str,
-    group: SubjectGroup,
-    baseline: dict[tuple[Any, ...], float],
-    peak: Peak,
-    events: Sequence[dict[str, Any]],
+def _growth(
+    group: SubjectGroup, compared: Sequence[ComparedSubject], events: Sequence[dict[str, Any]]
 ) -> dict[str, Any]:
     """Return the subjects of a group that grew most, above the regression criterion."""
-    growth = [
-        row
-        for row in _values(workspace, system, group, baseline, peak)
-        if row[1] > row[2] * (1 + REGRESSION_CRITERION)
-    ]
+    growth = [row for row in compared if row[1] > row[2] * (1 + REGRESSION_CRITERION)]
     growth.sort(key=lambda row: row[2] - row[1])
     return _rows_of_group(group, growth, events)
 
 
-def _values(
-    workspace: Workspace, system: str, group: SubjectGroup, baseline: dict[tuple[Any, ...], float], peak: Peak
-) -> list[tuple[tuple[Any, ...], float, float]]:
-    """Return the subjects of a group with their values in a peak and outside of it."""
+def _compare_subjects(
+    workspace: Workspace, system: str, peak: Peak
+) -> Iterator[tuple[SubjectGroup, list[ComparedSubject]]]:
+    """Yield the groups with data, and their subjects with their values in a peak and outside of it."""
     within = {"from": json_values.epoch_seconds(peak.start), "to": json_values.epoch_seconds(peak.end)}
-    if group.statistic == "total":
-        inside = _by_subject(workspace, system, peak.source, group, "total", within)
-        total_s = sum(row.seconds for row in peak.rows)
-        peak_s = sum(row.seconds for row in peak.rows if peak.start < row.end <= peak.end)
-        usual = {
-            subject: (total - inside.get(subject, 0.0)) / (total_s - peak_s)
-            for subject, total in baseline.items()
-            if total_s > peak_s
-        }
-        value = {subject: inside.get(subject, 0.0) / peak_s for subject in baseline}
-    else:
-        value = _by_subject(workspace, system, peak.source, group, "mean", within)
-        usual = baseline
-    return [
-        (subject, group.scale * value[subject], group.scale * usual[subject])
-        for subject in value
-        if subject in usual
-    ]
+    baselines = _recording_baselines(workspace, system, peak.source)
+    groups = [group for group, _ in baselines]
+    of_peak = _by_subject(workspace, system, peak.source, groups, "mean", within)
+    total_s = sum(row.seconds for row in peak.rows)
+    peak_s = sum(row.seconds for row in peak.rows if peak.start < row.end <= peak.end)
+    for (group, baseline), (_, inside) in zip(baselines, of_peak, strict=True):
+        if group.statistic != "total":
+            value, usual = inside, baseline
+        elif total_s > peak_s:
+            value = {subject: inside.get(subject, 0.0) / peak_s for subject in baseline}
+            usual = {
+                subject: (total - inside.get(subject, 0.0)) / (total_s - peak_s)
+                for subject, total in baseline.items()
+            }
+        else:
+            value = usual = {}
+        yield (
+            group,
+            [
+                (subject, group.scale * value[subject], group.scale * usual[subject])
+                for subject in value
+                if subject in usual
+            ],
+        )
 
 
 def _rows_of_group(
     group: SubjectGroup,
-    rows: Sequence[tuple[tuple[Any, ...], float, float]],
+    rows: Sequence[ComparedSubject],
     events: Sequence[dict[str, Any]],
 ) -> dict[str, Any]:
     return {
@@ -365,29 +359,45 @@ def _by_subject(
     workspace: Workspace,
     system: str,
     source: str,
-    group: SubjectGroup,
-    statistic: str,
+    groups: Sequence[SubjectGroup],
+    level: str,
     window: dict[str, Any],
-) -> dict[tuple[Any, ...], float]:
-    """Return a statistic of the column of a group by subject, from one source."""
-    request = _request(system, group, statistic, {**group.where, "source": source}, window)
-    result = aggregate.answer(workspace, request)
-    value, *keys = map(result["columns"].index, (f"{group.column}_{statistic}", *group.by))
-    return {
-        tuple([row[key] for key in keys]): row[value]
-        for row in msgspec.json.decode(result["rows"].text)
-        if row[value] is not None
-    }
+) -> list[tuple[SubjectGroup, dict[Subject, float]]]:
+    """Return groups with the column of each by subject, from one source: totals, or the statistic `level`.
+
+    Groups of the same rows share a query.
+    """
+    shared: dict[tuple[Any, ...], list[SubjectGroup]] = {}
+    for group in groups:
+        shared.setdefault((group.table, group.by, str(group.where), group.statistic), []).append(group)
+    values: dict[str, dict[Subject, float]] = {}
+    for together in shared.values():
+        first = together[0]
+        statistic = "total" if first.statistic == "total" else level
+        request = _request(system, together, statistic, {**first.where, "source": source}, window)
+        result = aggregate.answer(workspace, request)
+        rows = msgspec.json.decode(result["rows"].text, type=list[tuple[Any, ...]])
+        keys = result["columns"].index(first.by[0])
+        subject = slice(keys, keys + len(first.by))
+        for group in together:
+            value = result["columns"].index(f"{group.column}_{statistic}")
+            values[group.key] = {row[subject]: row[value] for row in rows if row[value] is not None}
+    return [(group, values[group.key]) for group in groups]
 
 
 def _request(
-    system: str | None, group: SubjectGroup, statistic: str, where: dict[str, Any], window: dict[str, Any]
+    system: str | None,
+    groups: Sequence[SubjectGroup],
+    statistic: str,
+    where: dict[str, Any],
+    window: dict[str, Any],
 ) -> dict[str, Any]:
-    """Return the request for a statistic of the column of a group by subject."""
+    """Return the request for a statistic of the columns of groups of the same rows by subject."""
+    group = groups[0]
     checked: dict[str, Any] = endpoints.find("POST", "aggregate").check(
         {
             "table": group.table,
-            "columns": {group.column: [statistic]},
+            "columns": {each.column: [statistic] for each in groups},
             "by": list(group.by),
             "system": system,
             "where": where,

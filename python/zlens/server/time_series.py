@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+
+import msgspec
 
 from zlens.catalog.expressions import quote
 from zlens.catalog.measure_query import MeasureQuery
@@ -31,15 +33,31 @@ def series_sql(query: MeasureQuery, series: MeasureQuery, rows_select: str, seri
     )
 
 
-def align_series(rows: list[list[Any]]) -> tuple[list[list[Any]], JsonRows, list[float]]:
+def align_series(text: str) -> tuple[JsonRows, JsonRows, list[float]]:
     """Return the rows without their series, the series on a common axis, and the axis in seconds."""
     # Numbers remain texts, because converting thousands in both directions takes longer than the query.
-    points = [dict(zip(*map(_items, row[-2:]), strict=True)) for row in rows]
-    axis = sorted({t for each in points for t in each}, key=float)
-    all_series = ",".join(f"[{','.join([each.get(t, 'null') for t in axis])}]" for each in points)
-    return [row[:-2] for row in rows], JsonRows(f"[{all_series}]", more=False), [*map(float, axis)]
+    rows = [[*map(bytes, row)] for row in msgspec.json.decode(text, type=list[list[msgspec.Raw]])]
+    axis = sorted({t for times in {row[-2] for row in rows} for t in _numbers(times)}, key=float)
+    axis_text = b'"[%s]"' % b", ".join(axis)
+    all_series = []
+    for *_, times, values in rows:
+        if times == axis_text:
+            all_series.append(values[1:-1].replace(b" ", b""))
+        else:
+            points = dict(zip(_numbers(times), _numbers(values), strict=True))
+            all_series.append(_array([points.get(t, b"null") for t in axis]))
+    plain_rows = [_array(row[:-2]) for row in rows]
+    return _json_rows(plain_rows), _json_rows(all_series), [*map(float, axis)]
 
 
-def _items(numbers: str | None) -> list[str]:
-    """Return the numbers of a list, which are JSON."""
-    return [] if numbers is None else numbers[1:-1].split(", ")
+def _numbers(text: bytes) -> list[bytes]:
+    """Return the numbers of a list, which are JSON, from its text in quotes."""
+    return [] if text == b"null" else text[2:-2].split(b", ")
+
+
+def _array(items: Sequence[bytes]) -> bytes:
+    return b"[%s]" % b",".join(items)
+
+
+def _json_rows(items: Sequence[bytes]) -> JsonRows:
+    return JsonRows(_array(items).decode(), more=False)

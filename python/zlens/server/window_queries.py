@@ -14,8 +14,8 @@ from zlens.catalog.measure_query import MeasureQuery
 from zlens.catalog.time_blocks import BlockQuery, TimeWindow
 from zlens.server.workspace import Workspace
 
-#: Rows from which the blocks of a table are cached; shorter tables are read as fast.
-LONG_TABLE_ROWS = 100_000
+#: Rows of a window from which it is read in cached blocks; fewer are read as fast without them.
+LONG_WINDOW_ROWS = 100_000
 #: Number of blocks that divide the time range of a table.
 BLOCKS = 48
 
@@ -35,7 +35,7 @@ class WindowQueries(Struct, frozen=True):
 
     def sql(self, query: MeasureQuery) -> str:
         """Return the SELECT of a query whose own condition does not include the window."""
-        if not self.place.is_long(self.table, self.read, LONG_TABLE_ROWS):
+        if self._rows() < LONG_WINDOW_ROWS:
             return self._narrower(query).sql()
         if query.merged:
             cached_table = self.place.materialized_query(query.over_intervals(), self.table, self.read)
@@ -86,11 +86,22 @@ class WindowQueries(Struct, frozen=True):
         where = " AND ".join([*self.groups, self.window.condition()])
         return query.grouped(query.statistics(), cached_table, where)
 
+    def _rows(self) -> float:
+        """Return about how many rows of the measure the window has."""
+        rows, (span, _) = self.place.row_count(self.table, self.read), self._span()
+        if not span or self.window.start is None or self.window.end is None:
+            return rows
+        return rows * min(1.0, (self.window.end - self.window.start) / span)
+
     def _width(self) -> float:
         """Return seconds of a block, a multiple of the nominal interval; 0 if no interval is known."""
+        span, nominal = self._span()
+        return math.ceil(span / nominal / BLOCKS) * nominal if nominal else 0.0
+
+    def _span(self) -> tuple[float, float]:
+        """Return seconds of the longest recording and of the shortest interval; 0 if no interval is known."""
         infos = [info for info in self.place.session.systems if info.nominal_s and info.first_us is not None]
         if not infos:
-            return 0.0
-        nominal = min(info.nominal_s or 0.0 for info in infos)
+            return 0.0, 0.0
         span = max((info.last_us or 0) - (info.first_us or 0) for info in infos) / 1e6
-        return math.ceil(span / nominal / BLOCKS) * nominal
+        return span, min(info.nominal_s or 0.0 for info in infos)

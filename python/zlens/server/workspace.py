@@ -263,12 +263,12 @@ class Workspace(Struct):
                 self._wanted[table] = (count, requested)
             return requested
 
-    def is_long(self, table: str, columns: Sequence[str], rows: int) -> bool:
-        """Return whether a measure has at least `rows` rows; `columns` are needed anyway."""
+    def row_count(self, table: str, columns: Sequence[str]) -> int:
+        """Return the number of a measure's rows; `columns` are needed anyway."""
         if table not in self._lengths:
             result = self.session.queries.select(f"SELECT count(*) FROM {quote(table)}", {table: columns})
             self._lengths[table] = result.rows[0][0]
-        return self._lengths[table] >= rows
+        return self._lengths[table]
 
     def materialized_query(self, query: str, table: str, columns: Sequence[str]) -> str | None:
         """Materialize a query over columns of a measure; None beyond MAX_DERIVED_TABLES."""

@@ -101,6 +101,12 @@ ENDPOINTS = (
                 "rows over time, at most this many; left out: one row",
                 default=None,
             ),
+            Key(
+                "interval_statistics",
+                _STATISTICS,
+                "statistics of each column instead of those above, if every bucket is one interval",
+                default=None,
+            ),
             Key("series", _SERIES, "a column over time for each row", default=None),
             Key("order", NAME, "a column of the answer to sort by (its keys)", default=None),
             Key("descending", Boolean(), "largest first (true)", default=True),

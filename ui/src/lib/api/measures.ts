@@ -79,13 +79,16 @@ export async function fetchSeries(
   { columns, levels = ["min", "max", "p50"], lengths = false, ...question }: SeriesRequest,
   signal?: AbortSignal,
 ): Promise<TimeSeries> {
-  // Statistics skip intervals flagged short or gap; single intervals are shown unchanged.
-  const statistics: Statistic[] = [...levels, "last"];
   const asked = {
-    ...Object.fromEntries(columns.map((name) => [name, statistics])),
+    ...Object.fromEntries(columns.map((name) => [name, levels])),
     ...(lengths ? LENGTHS : {}),
   };
-  const answer = await api.aggregate({ limit: MOST, ...question, columns: asked }, signal);
+  // Statistics skip intervals flagged short or gap; single intervals are shown unchanged.
+  const interval_statistics: Statistic[] = ["last"];
+  const answer = await api.aggregate(
+    { limit: MOST, ...question, columns: asked, interval_statistics },
+    signal,
+  );
   return { bucket_s: answer.bucket_s, sql: answer.sql, lines: lines(answer, columns, question.by?.[0]) };
 }
 

@@ -155,6 +155,8 @@ export interface AggregateQuestion extends Rows {
   by?: string[];
   /** The maximum number of rows over time. */
   buckets?: number;
+  /** The statistics of each column if every bucket is one interval. */
+  interval_statistics?: Statistic[];
   /** Adds a column over time to each row. */
   series?: { column: string; statistic: Statistic; buckets: number };
   /** Limits the values of the first column of `by` to this number: the largest in the first column. */
