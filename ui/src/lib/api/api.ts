@@ -60,6 +60,8 @@ export const questionName = (): string => `${page}-${(asked += 1)}`;
 
 /** Time after which an opened view has sent its first requests. */
 const PAUSE_MS = 60;
+/** Time after which a window that has its data is not being changed further. */
+const REST_MS = 150;
 let open = 0;
 /** Counts the pending requests, for anything that waits until none is left. */
 function count(step: number): void {
@@ -77,14 +79,14 @@ const offScreen = new WeakSet<AbortSignal>();
 /** Has requests with this signal wait until those for the screen have ended. */
 export const sendLater = (signal: AbortSignal): void => void offScreen.add(signal);
 
-const pause = (): Promise<void> => new Promise((done) => setTimeout(done, PAUSE_MS));
+const pause = (ms: number): Promise<void> => new Promise((done) => setTimeout(done, ms));
 
 /** Waits until no request for the screen is pending; all that wait go on together. */
 async function afterScreen(): Promise<void> {
   behind += 1;
   count(1);
   screenServed ??= (async () => {
-    do await pause();
+    do await pause(REST_MS);
     while (open > patient + behind);
     screenServed = null;
   })();
@@ -98,7 +100,7 @@ async function quiet(signal?: AbortSignal): Promise<void> {
   patient += 1;
   count(1);
   try {
-    do await pause();
+    do await pause(PAUSE_MS);
     while (open > patient && !signal?.aborted);
   } finally {
     patient -= 1;

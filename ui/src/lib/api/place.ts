@@ -12,9 +12,9 @@ export const setPlace = (place: Place): void => void setContext(KEY, place);
 
 export const placeOf = (): Place | undefined => getContext<Place | undefined>(KEY);
 
-/** Whether a part of the place is on the screen; so is what has no place. */
-export function isOnScreen(place: Place | undefined): boolean {
-  const element = place?.();
+/** Whether a part of the place is on the screen. */
+export function isOnScreen(place: Place): boolean {
+  const element = place();
   if (!element) return true;
   const { top, bottom } = element.getBoundingClientRect();
   return top < window.innerHeight && bottom > 0;

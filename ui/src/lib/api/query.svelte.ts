@@ -54,12 +54,16 @@ export function createQuery<T>(
 ): Query<T> {
   const asked = new Query<T>();
 
-  $effect(() => {
+  let mounted = $state(false);
+  $effect(() => void (mounted = true));
+  // Before the page changes, so that the server works while the browser draws.
+  $effect.pre(() => {
+    if (!mounted) return;
     // Live data are requested again at each revision, and all data after the server was lost.
     void liveFeed.revision;
     void connection.revision;
     const stop = new AbortController();
-    asked.later = !isOnScreen(place);
+    asked.later = place !== undefined && !isOnScreen(place);
     if (asked.later) sendLater(stop.signal);
     const answer = question(stop.signal);
     if (answer === null) {
