@@ -5,10 +5,12 @@ Times are measured by `make bench`.
 
 from __future__ import annotations
 
-import pytest
-from playwright.sync_api import Browser, Request
+import json
 
-from chromium import VIEWS, opened, watched
+import pytest
+from playwright.sync_api import Browser, Page, Request
+
+from chromium import VIEWS, opened, quiet, watched
 from iterations import quick_subset
 
 #: Maximum requests of the API for each view of the demo's z/VM system; raise one only for a good reason.
@@ -90,3 +92,46 @@ def test_browser_keeps_schema_and_static_files(browser: Browser, address: str):
     # Files are not requested at all, and of the schema only whether it has changed.
     assert (sizes["app.js"], sizes["app.css"]) == (0, 0)
     assert 0 < sizes["schema"] < 1_000
+
+
+def measure_of(request: Request) -> str:
+    """Return the measure that a request aggregates, or the last part of its address."""
+    path = request.url.partition("?")[0].rpartition("/")[2]
+    return str(json.loads(request.post_data or "{}")["table"]) if path == "aggregate" else path
+
+
+def zoom_events(page: Page) -> list[tuple[str, str]]:
+    """Zoom in; return which requests were sent and answered, in this order."""
+    events: list[tuple[str, str]] = []
+
+    def sent(request: Request) -> None:
+        events.append(("sent", measure_of(request)))
+
+    def answered(request: Request) -> None:
+        events.append(("answered", measure_of(request)))
+
+    page.on("request", sent)
+    page.on("requestfinished", answered)
+    # An address typed by the user would scroll to the top.
+    page.keyboard.press("+")
+    page.wait_for_function("() => Number(document.documentElement.dataset.asking) > 0")
+    quiet(page)
+    page.remove_listener("request", sent)
+    page.remove_listener("requestfinished", answered)
+    return events
+
+
+def test_requests_for_screen_come_first(browser: Browser, address: str):
+    with watched(browser, address) as page:
+        page.set_viewport_size({"width": 1280, "height": 800})
+        opened(page, address, "overview", system="ZLSIM")
+        events = zoom_events(page)
+        below = page.get_by_test_id("chart-busy")
+        assert (below.bounding_box() or {})["y"] > 800
+        for name in ("capacity", "peak"):
+            assert events.index(("answered", name)) < events.index(("sent", "load"))
+        # The charts below the screen are complete all the same.
+        assert events.count(("answered", "load")) == events.count(("sent", "load")) > 0
+        below.scroll_into_view_if_needed()
+        events = zoom_events(page)
+        assert events.index(("sent", "load")) < events.index(("answered", "peak"))
