@@ -1,5 +1,6 @@
 /** Devices: times per operation, weighted as in FCX108, and the parts of a response. */
 
+import type { Cell } from "../../lib/api/values";
 import { everything, type Shown } from "../../lib/api/tables";
 import { withColumns, type AggregateResult } from "../../lib/api/measures";
 import { category } from "../../lib/paint/palette";
@@ -63,24 +64,29 @@ export const PARTS: Part[] = [
 export function joined(
   base: AggregateResult,
   others: (AggregateResult | null)[],
-  key: string,
+  by: string[],
 ): AggregateResult {
   const columns = [...base.columns];
+  // Two sources may have the same subjects.
+  const keyOf = (all: string[]) => {
+    const places = ["system", "source", ...by].map((name) => all.indexOf(name));
+    return (row: Cell[]): string => JSON.stringify(places.map((at) => row[at]));
+  };
   const taken = others.flatMap((other) => {
     if (!other) return [];
-    const at = other.columns.indexOf(key);
-    const rows = new Map(other.rows.map((row) => [row[at], row]));
+    const key = keyOf(other.columns);
+    const rows = new Map(other.rows.map((row) => [key(row), row]));
     const added = other.columns.flatMap((name, place) => (columns.includes(name) ? [] : [{ name, place }]));
     columns.push(...added.map((added) => added.name));
     return [{ rows, places: added.map((added) => added.place) }];
   });
-  const of = base.columns.indexOf(key);
+  const key = keyOf(base.columns);
   return withColumns({
     columns,
     rows: base.rows.map((row) => [
       ...row,
       ...taken.flatMap(({ rows, places }) => {
-        const other = rows.get(row[of] ?? null);
+        const other = rows.get(key(row));
         return places.map((route) => other?.[route] ?? null);
       }),
     ]),

@@ -33,27 +33,32 @@ describe("a search", () => {
 
 describe("responses about the same devices", () => {
   const means = withColumns({
-    columns: ["system", "device", "rate_mean"],
+    columns: ["system", "source", "device", "rate_mean"],
     rows: [
-      ["S", "B", 2],
-      ["S", "A", 1],
+      ["S", "one", "B", 2],
+      ["S", "one", "A", 1],
+      ["S", "two", "A", 3],
     ],
     sql: "SELECT 1",
     more: false,
   });
   const facts = withColumns({
-    columns: ["system", "device", "volume_last"],
-    rows: [["S", "A", "VOL1"]],
+    columns: ["system", "source", "device", "volume_last"],
+    rows: [
+      ["S", "one", "A", "VOL1"],
+      ["S", "two", "A", "VOL2"],
+    ],
     sql: "SELECT 2",
     more: false,
   });
 
-  it("are merged in the order of the first; missing ones are null", () => {
-    const both = joined(means, [facts, null], "device");
-    expect(both.columns).toEqual(["system", "device", "rate_mean", "volume_last"]);
+  it("are merged by source, in the order of the first; missing ones are null", () => {
+    const both = joined(means, [facts, null], ["device"]);
+    expect(both.columns).toEqual(["system", "source", "device", "rate_mean", "volume_last"]);
     expect(both.rows).toEqual([
-      ["S", "B", 2, null],
-      ["S", "A", 1, "VOL1"],
+      ["S", "one", "B", 2, null],
+      ["S", "one", "A", 1, "VOL1"],
+      ["S", "two", "A", 3, "VOL2"],
     ]);
     expect(both.sql).toBe("SELECT 1");
   });
