@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from zlens.models import interval_choice
@@ -40,6 +42,21 @@ def test_peak_is_above_half_way_from_median(served, happened):
     by_end = dict(rows)
     assert by_end[peak["from"]] <= half
     assert by_end[peak["to"] + 60] <= half
+
+
+def test_peak_of_quiet_window_is_its_busiest_interval(served, happened):
+    usual = happened["busiest"]["usual"]
+    sql = "SELECT epoch(interval_end), seconds, busy_pct FROM load WHERE system = 'ZLDEMO' ORDER BY 1"
+    rows = served.session.sql(sql).rows
+    quiet = [
+        (end - seconds, end)
+        for (end, seconds, busy), (*_, later) in pairwise(rows)
+        if busy < usual < later and (usual + busy) / 2 < later
+    ]
+    assert quiet
+    for start, end in quiet:
+        found = data(served.get("peak", system="ZLDEMO", **{"from": start, "to": end}))
+        assert found["peak"] == {"from": pytest.approx(start), "to": end}
 
 
 def test_windows_of_one_peak_share_its_growth(served, happened, monkeypatch):

@@ -190,7 +190,11 @@ def _peak(workspace: Workspace, request: dict[str, Any]) -> Peak | None:
     if window is None:
         return None
     rows, worst = window.rows, window.worst
-    half = (window.usual + (worst.busy or 0.0)) / 2
+    busy = worst.busy or 0.0
+    if busy <= window.usual:
+        # What is busier around a quiet window is not its peak.
+        return replace(window, start=worst.start, end=worst.end)
+    half = (window.usual + busy) / 2
     start = end = rows.index(worst)
     while start > 0 and (rows[start - 1].busy or 0.0) > half:
         start -= 1
