@@ -219,8 +219,8 @@ def _busiest(workspace: Workspace, request: dict[str, Any]) -> Peak | None:
     if not within_all:
         return None
     worst = interval_choice.busiest(within_all)
-    source, within = next(each for each in within_by_source.items() if worst in each[1])
-    rows = by_source[source]
+    source, *_ = (source for source, within in within_by_source.items() if worst in within)
+    rows, within = by_source[source], within_by_source[source]
     usual = statistics.median(row.busy or 0.0 for row in rows)
     return Peak(source, worst, usual, within[0].start, within[-1].end, rows)
 
