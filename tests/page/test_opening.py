@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from playwright.sync_api import Browser, Page, Request
+from playwright.sync_api import Browser, Page, Request, Route
 
 from chromium import VIEWS, opened, quiet, watched
 from iterations import quick_subset
@@ -135,3 +135,18 @@ def test_requests_for_screen_come_first(browser: Browser, address: str):
         below.scroll_into_view_if_needed()
         events = zoom_events(page)
         assert events.index(("sent", "load")) < events.index(("answered", "peak"))
+
+
+def test_scrolled_chart_waits_no_longer(browser: Browser, address: str):
+    held: list[Route] = []
+    with watched(browser, address) as page:
+        page.set_viewport_size({"width": 1280, "height": 800})
+        opened(page, address, "overview", system="ZLSIM")
+        page.route("**/api/v1/peak?*", lambda route: held.append(route))
+        with page.expect_request("**/api/v1/peak?*"):
+            page.keyboard.press("+")
+        with page.expect_request(lambda request: measure_of(request) == "load"):
+            page.get_by_test_id("chart-busy").scroll_into_view_if_needed()
+        [peak] = held
+        peak.continue_()
+        quiet(page)

@@ -371,11 +371,12 @@ def _by_subject(
 
     Groups of the same rows share a query.
     """
-    shared: dict[tuple[Any, ...], list[SubjectGroup]] = {}
-    for group in groups:
-        shared.setdefault((group.table, group.by, str(group.where), group.statistic), []).append(group)
-    values: dict[str, dict[Subject, float]] = {}
-    for together in shared.values():
+    shared: dict[tuple[Any, ...], list[int]] = {}
+    for number, group in enumerate(groups):
+        shared.setdefault((group.table, group.by, str(group.where), group.statistic), []).append(number)
+    values: dict[int, dict[Subject, float]] = {}
+    for numbers in shared.values():
+        together = [groups[number] for number in numbers]
         first = together[0]
         statistic = "total" if first.statistic == "total" else level
         request = _request(system, together, statistic, {**first.where, "source": source}, window)
@@ -383,10 +384,10 @@ def _by_subject(
         rows = msgspec.json.decode(result["rows"].text, type=list[tuple[Any, ...]])
         keys = result["columns"].index(first.by[0])
         subject = slice(keys, keys + len(first.by))
-        for group in together:
+        for number, group in zip(numbers, together, strict=True):
             value = result["columns"].index(f"{group.column}_{statistic}")
-            values[group.key] = {row[subject]: row[value] for row in rows if row[value] is not None}
-    return [(group, values[group.key]) for group in groups]
+            values[number] = {row[subject]: row[value] for row in rows if row[value] is not None}
+    return [(group, values[number]) for number, group in enumerate(groups)]
 
 
 def _request(

@@ -69,31 +69,17 @@ function count(step: number): void {
   document.documentElement.dataset["asking"] = String(open);
 }
 
-/** The numbers of waiting requests: for what is not on the screen, and patient ones. */
+/** How many of these are for what is not on the screen, and how many are patient. */
 let behind = 0;
 let patient = 0;
-let screenServed: Promise<void> | null = null;
-/** Signals of requests for what is not on the screen. */
-const offScreen = new WeakSet<AbortSignal>();
+/** Whether what a request is for is on the screen, by the signal of the request. */
+const places = new WeakMap<AbortSignal, () => boolean>();
 
-/** Has requests with this signal wait until those for the screen have ended. */
-export const sendLater = (signal: AbortSignal): void => void offScreen.add(signal);
+/** Has requests with this signal wait until those for the screen have ended, or until they are for the screen. */
+export const sendLater = (signal: AbortSignal, onScreen: () => boolean): void =>
+  void places.set(signal, onScreen);
 
 const pause = (ms: number): Promise<void> => new Promise((done) => setTimeout(done, ms));
-
-/** Waits until no request for the screen is pending; all that wait go on together. */
-async function afterScreen(): Promise<void> {
-  behind += 1;
-  count(1);
-  screenServed ??= (async () => {
-    do await pause(REST_MS);
-    while (open > patient + behind);
-    screenServed = null;
-  })();
-  await screenServed;
-  behind -= 1;
-  count(-1);
-}
 
 /** Waits until no other request is pending. For slow requests with results that are not urgent. */
 async function quiet(signal?: AbortSignal): Promise<void> {
@@ -118,10 +104,29 @@ async function call<T>(
   signal?: AbortSignal,
   take: (response: Response) => Promise<T> = (response) => response.json() as Promise<T>,
 ): Promise<T> {
-  if (signal && offScreen.has(signal)) {
-    await afterScreen();
-    signal.throwIfAborted();
+  const onScreen = signal && places.get(signal);
+  count(1);
+  if (onScreen) behind += 1;
+  try {
+    if (onScreen) {
+      do await pause(REST_MS);
+      while (open > patient + behind && !onScreen() && !signal.aborted);
+      signal.throwIfAborted();
+    }
+    return await send(path, body, signal, take);
+  } finally {
+    if (onScreen) behind -= 1;
+    count(-1);
   }
+}
+
+/** Sends a request, named so that it can be canceled. */
+async function send<T>(
+  path: string,
+  body: object | null,
+  signal: AbortSignal | undefined,
+  take: (response: Response) => Promise<T>,
+): Promise<T> {
   // Without a name, which only a cancellation needs, the browser can revalidate an earlier response.
   const id = (body as { id?: string } | null)?.id ?? (body || signal ? questionName() : null);
   const ended = () => void fetch(`${ROOT}/cancel`, post({ id })).catch(() => undefined);
@@ -129,7 +134,6 @@ async function call<T>(
   // A request may name its own run.
   const run: Record<string, string> = route.run === null ? {} : { run: route.run };
   const words = String(new URLSearchParams({ ...(id === null ? {} : { id }), ...run }));
-  count(1);
   try {
     for (;;) {
       try {
@@ -150,7 +154,6 @@ async function call<T>(
       }
     }
   } finally {
-    count(-1);
     signal?.removeEventListener("abort", ended);
   }
 }

@@ -64,7 +64,7 @@ export function createQuery<T>(
     void connection.revision;
     const stop = new AbortController();
     asked.later = place !== undefined && !isOnScreen(place);
-    if (asked.later) sendLater(stop.signal);
+    if (asked.later) sendLater(stop.signal, () => isOnScreen(place!));
     const answer = question(stop.signal);
     if (answer === null) {
       asked.clear();
