@@ -54,8 +54,8 @@ def evidence(
 WITH points AS (
     SELECT *, ntile({max(1, points // 2)}) OVER (ORDER BY interval_end) AS stretch FROM ({sql})
 ), marked AS (
-    SELECT *, row_number() OVER (PARTITION BY stretch ORDER BY value) AS low,
-        row_number() OVER (PARTITION BY stretch ORDER BY value DESC) AS high
+    SELECT *, row_number() OVER (PARTITION BY stretch ORDER BY value, interval_end) AS low,
+        row_number() OVER (PARTITION BY stretch ORDER BY value DESC, interval_end) AS high
     FROM points
 )
 SELECT interval_end, value, threshold, held FROM marked WHERE low = 1 OR high = 1 ORDER BY interval_end

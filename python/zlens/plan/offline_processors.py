@@ -77,7 +77,7 @@ def _offline_spans(session: CoreSession, system: str) -> Sequence[tuple[str, dt.
     """Return the processors that events took offline, with the start and end of that time."""
     rows = session.sql(
         f"SELECT time, kind, subject FROM event WHERE system = {literal(system)} AND subject IS NOT NULL "
-        f"AND kind IN ({literal(_VARY_OFF)}, {literal(_VARY_ON)}) ORDER BY time"
+        f"AND kind IN ({literal(_VARY_OFF)}, {literal(_VARY_ON)}) ORDER BY time, subject, kind"
     ).rows
     since: dict[str, dt.datetime] = {}
     spans = []

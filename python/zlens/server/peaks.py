@@ -422,7 +422,8 @@ def _events(workspace: Workspace, system: str) -> list[dict[str, Any]]:
         names = ", ".join(_EVENT)
         workspace.materialized_table("event", ["system", *_EVENT])
         result = workspace.session.queries.select(
-            f"SELECT DISTINCT {names} FROM event WHERE {buckets.is_one_of('system', [system])} ORDER BY time",
+            f"SELECT DISTINCT {names} FROM event WHERE {buckets.is_one_of('system', [system])} "
+            f"ORDER BY {names}",
             {"event": ["system", *_EVENT]},
         )
         events = [dict(zip(_EVENT, row, strict=True)) for row in result.rows if row[0] is not None]
