@@ -60,8 +60,9 @@ export const questionName = (): string => `${page}-${(asked += 1)}`;
 
 /** Time after which an opened view has sent its first requests. */
 const PAUSE_MS = 60;
-/** Time after which a window that has its data is not being changed further. */
+/** Time after which a window that has its data is not being changed further, and how often that is checked. */
 const REST_MS = 150;
+const CHECK_MS = 30;
 let open = 0;
 /** Counts the pending requests, for anything that waits until none is left. */
 function count(step: number): void {
@@ -78,6 +79,15 @@ const places = new WeakMap<AbortSignal, () => boolean>();
 /** Has requests with this signal wait until those for the screen have ended, or until they are for the screen. */
 export const sendLater = (signal: AbortSignal, onScreen: () => boolean): void =>
   void places.set(signal, onScreen);
+
+/** When a request for the screen was pending last. */
+let lastPending = 0;
+/** Whether no request for the screen has been pending for some time. */
+function screenRests(): boolean {
+  const now = performance.now();
+  if (open > patient + behind) lastPending = now;
+  return now - lastPending >= REST_MS;
+}
 
 const pause = (ms: number): Promise<void> => new Promise((done) => setTimeout(done, ms));
 
@@ -109,8 +119,9 @@ async function call<T>(
   if (onScreen) behind += 1;
   try {
     if (onScreen) {
-      do await pause(REST_MS);
-      while (open > patient + behind && !onScreen() && !signal.aborted);
+      lastPending = performance.now();
+      do await pause(CHECK_MS);
+      while (!screenRests() && !onScreen() && !signal.aborted);
       signal.throwIfAborted();
     }
     return await send(path, body, signal, take);
