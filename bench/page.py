@@ -43,8 +43,8 @@ FIRST_FINDING_S, DEMO_S, MEMORY_MIB = 2.0, 1.0, 700
 WINDOWS = 30
 _PATIENCE_MS = 60_000
 _VIEWPORT: ViewportSize = {"width": 1280, "height": 800}
-#: Sets a new address and waits for the data of what is on the screen: time until it was drawn, until its last
-#: response, of the slowest response, and number of responses.
+#: Changes the address and waits until everything on the screen has its data. Returns the time until it is
+#: drawn and until the last response, the time of the slowest response, and the number of responses.
 _ZOOM = """async (hash) => {
   const ready = () => document.querySelector("main [data-ready]")?.getAttribute("data-ready") === "true";
   const rest = (ms) => new Promise((done) => setTimeout(done, ms));

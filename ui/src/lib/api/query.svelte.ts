@@ -11,7 +11,7 @@ export class Query<T> {
   value = $state.raw<T | null>(null);
   busy = $state(true);
   error = $state.raw<ApiError | null>(null);
-  /** Whether the request waits for those of what is on the screen. */
+  /** Whether the request waits until the screen has its data. */
   later = $state(false);
 
   /** Whether something on the screen waits for the result. */
@@ -46,7 +46,8 @@ export class Query<T> {
 
 /**
  * Sends a request in a component. `question` runs in an effect, which tracks its dependencies; it returns
- * null if there is nothing to request. Requests for a `place` that is not on the screen wait for the others.
+ * null if there is nothing to request. A request for a `place` below or above the screen waits
+ * until the screen has its data.
  */
 export function createQuery<T>(
   question: (signal: AbortSignal) => Promise<T> | null,
